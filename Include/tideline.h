@@ -1705,14 +1705,16 @@ typedef struct tl_list_config {
 /**
  * Flags of #tl_conversation.
  *
- * #TL_CONVERSATION_UNREAD_EXACT is as of the last time the server told a count. A
- * count of an earlier connection is exact no more once this one has caught up with
- * the conversation: what was read elsewhere meanwhile is in no count. An open list
- * asks for the counts of each connection.
+ * `unread` is the server's number as it was told last, with what was seen since. It is
+ * our own count where the server tells none, or where the number is not sure and all is
+ * here. #TL_CONVERSATION_UNREAD_EXACT: it was told on this connection (or on the last
+ * one, until this one has told of the conversation), and everything since is accounted
+ * for. It changes only with a told count, a message that came, one that was read or
+ * went, or when the messages that it stands for have all arrived.
  */
 enum {
   TL_CONVERSATION_PENDING = 1u << 0,      /**< Made here, not yet by the server; `id` is its client id. */
-  TL_CONVERSATION_UNREAD_EXACT = 1u << 1, /**< `unread` is what the server counts; otherwise it is the last that is known. */
+  TL_CONVERSATION_UNREAD_EXACT = 1u << 1, /**< `unread` is what the server counts; otherwise it may count another number. */
   TL_CONVERSATION_HAS_PENDING = 1u << 2,  /**< Messages of this user wait to be sent. */
   TL_CONVERSATION_HAS_STUCK = 1u << 3,    /**< A send is unknown or refused. */
   TL_CONVERSATION_GONE = 1u << 4          /**< Rows of a list: it went since the last poll; only `number` is set. */
@@ -1789,7 +1791,7 @@ TL_API TL_CHECK tl_status tl_list_find(tl_list *list, tl_view conversation, uint
 
 /** Flags of #tl_list_status. */
 enum {
-  TL_LIST_TOTAL_EXACT = 1u << 0, /**< `unread` is what the server counts; otherwise it is the last that is known. */
+  TL_LIST_TOTAL_EXACT = 1u << 0, /**< Each `unread` is exact, and the list is whole. */
   TL_LIST_WHOLE = 1u << 1,       /**< The server's list was fetched whole once. */
   TL_LIST_REFRESHING = 1u << 2   /**< The server is being asked for its list. */
 };

@@ -75,7 +75,7 @@ internal import Engine
       case .all: TL_SYNC_ALL
       case .live: TL_SYNC_LIVE
       case .older: TL_SYNC_OLDER
-      case .latest, .below, .above, .at, .marker, .near, .time, .refresh: TL_SYNC_LATEST
+      case .latest, .below, .above, .at, .marker, .near, .time, .refresh, .count: TL_SYNC_LATEST
       }
     unsafe lend(question.conversation) { conversation in
       var asked = unsafe tl_policy_question(

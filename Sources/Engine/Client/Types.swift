@@ -220,6 +220,8 @@ package struct SyncRequest: Equatable, Sendable {
     case refresh(Position, Position)
     /// The server's list of conversations; `conversation` is empty.
     case conversations
+    /// What the server says of the conversation itself, for its count of unread messages.
+    case count
     /// Each conversation that is known, as `live`; `conversation` is empty.
     case all
   }
@@ -301,7 +303,7 @@ extension SyncRequest.Kind {
   var isCatchUp: Bool {
     switch self {
     case .latest, .live, .conversations, .all: true
-    case .older, .below, .above, .at, .marker, .near, .time, .refresh: false
+    case .older, .below, .above, .at, .marker, .near, .time, .refresh, .count: false
     }
   }
 }

@@ -119,7 +119,7 @@ struct LogSync {
       let next = LogStage(aim: aim, walk: walk, ask: stage.ask)
       return try goOn(next, &job)
     case .older, .above, .time, .near, .below, .refresh: return try start(&job)
-    case .live, .at, .marker, .conversations, .all: return .ended(nil)
+    case .live, .at, .marker, .count, .conversations, .all: return .ended(nil)
     }
   }
 
@@ -211,7 +211,7 @@ struct LogSync {
     switch job.request.kind {
     case .latest: return .present(stopsAtPage: false)
     case .live: return .present(stopsAtPage: true)
-    case .conversations, .all: return nil
+    case .count, .conversations, .all: return nil
     case .older:
       guard isLive, let newest = book.newest else { return present(job) }
       if let aim = try start(of: newest) { return aim }

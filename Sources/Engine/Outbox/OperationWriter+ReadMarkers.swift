@@ -34,6 +34,7 @@ extension OperationWriter {
   func noteTold(
     _ record: OperationRecord
   ) throws(StoreFailure) {
+    try tx.unreadTable.noteConfirmed(record.cid)
     try tx.unreadTable.noteTold(marker: record.target, in: record.cid)
     guard let told = try tx.unreadReader.toldMarker(record.cid) else { return }
     for open in outbox.open

@@ -44,7 +44,7 @@ extension SyncPlanner {
     let known = try passable(record, by: job)
     var goal = Goal()
     switch job.request.kind {
-    case .live, .conversations, .all:
+    case .live, .count, .conversations, .all:
       return nil
     case .latest, .older:
       guard let edge = try lowestKnown(known, of: record) else { return nil }

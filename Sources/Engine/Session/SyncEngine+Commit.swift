@@ -22,25 +22,33 @@ extension SyncEngine {
   ) throws(StoreFailure) {
     let before = memory.learned
     var changed: [(UInt64, OpenOperation?)] = []
-    var (mustSeal, doubtsCounts) = (false, false)
+    var mustSeal = false
+    var recounts: [(conversation: [UInt8], isWanted: Bool)] = []
     let isRefused = config.commits?.begins(self) ?? false
     do {
       try store.write(isRefused: isRefused) { tx throws(StoreFailure) in
         tx.seals = config.seals
         tx.origin = origin
+        tx.counting.connectedAt = tracker.isUp ? memory.live.beganLSN : nil
+        tx.counting.losesNoPush = config.profile.pushIsLossless
         // First, since the body may owe one of them again.
         if !acknowledgements.settled.isEmpty {
           try tx.feedTable.settleReplies(acknowledgements.settled)
         }
         try body(tx)
-        (mustSeal, doubtsCounts) = (tx.mustSeal, tx.doubtsCounts)
+        mustSeal = tx.mustSeal
+        try tx.unreadTable.settle()
+        for cid in tx.counting.recounts.keys {
+          guard let name = try tx.conversation(cid: cid)?.id else { continue }
+          recounts.append((name, tx.counting.recounts.value(cid) ?? false))
+        }
         for seq in tx.feedTable.changedOperations.sorted() {
           changed.append((seq, try tx.operation(seq).map { OpenOperation($0) }))
         }
       }
       acknowledgements.flushed()
       if mustSeal { outbox.noteSeal() }
-      if doubtsCounts { list.doubtCount() }
+      for (name, isWanted) in recounts { list.recounts.note(name, isWanted: isWanted) }
       for (seq, operation) in changed { follow(seq, operation) }
       if !memory.effects.isEmpty { follow(memory.takeEffects()) }
       if store.lsn != lastLSN {
@@ -88,6 +96,7 @@ extension SyncEngine {
     memory.clear()
     scheduler.forgiveAll()
     list.expire()
+    list.recounts = Recounts()
     for job in scheduler.jobs { tracker.abandon(.sync(job.id)) }
     // An answer that is still waited for says nothing to a job that is at its start.
     scheduler.letGo(of: nil) { tracker.isPending(.sync($0)) }
@@ -149,7 +158,10 @@ extension SyncEngine {
     let record = try commit { tx throws(StoreFailure) -> ConversationRecord? in
       guard var record = try tx.conversation(conversation), !record.isPending else { return nil }
       try tx.dropMessages(record.cid)
-      if scheme.isLog { try LogRanges(tx).forget(record.cid) }
+      if scheme.isLog {
+        try LogRanges(tx).forget(record.cid)
+        try tx.unreadTable.forgetPlaces(record.cid)
+      }
       try planner(tx).forgetClaims(&record)
       record.totalCount = nil
       try tx.save(record)

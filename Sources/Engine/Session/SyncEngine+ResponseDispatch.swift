@@ -239,6 +239,7 @@ extension SyncEngine {
   ) throws(StoreFailure) {
     if case .asking = job.stage, retryAfterMs == nil, error != .unavailable, error != .rateLimited {
       // It cannot tell how far the user has read.
+      if job.request.kind == .count { list.recounts.asksAlone = false }
       return end(job, trouble: nil)
     }
     switch error {

@@ -174,9 +174,7 @@ final class SyncEngine {
       }
       next = min(next, outbox.deadlineMs(after: now.monotonicMs) ?? .max)
       if let check = memory.restores.nextMs, check > now.monotonicMs { next = min(next, check) }
-      if let recount = list.recountMs, windows.asksList, recount > now.monotonicMs {
-        next = min(next, recount)
-      }
+      next = min(next, list.recounts.nextMs(after: now.monotonicMs, where: mayRecount) ?? .max)
       if let again = subscriptions.nextMs, again > now.monotonicMs {
         next = min(next, again)
       }

@@ -94,6 +94,7 @@ extension UpdateApplier {
     if let last, memory.server.scheme.isLog { isPlaced = try tx.row(last.id, record.cid) != nil }
     try keep(known, record)
     var newest: Position?
+    let came = try tx.unreadReader.cameLSN(record.cid)
     try self.last(of: known)
     if let last, memory.server.scheme.isLog {
       newest = try tx.row(last.id, record.cid)?.position
@@ -107,7 +108,7 @@ extension UpdateApplier {
     }
     try tx.unreadTable.noteServer(
       record.cid, unread: known.unreadCount, lastRead: known.lastReadMessage, newest: newest,
-      issued: asked ?? tx.lsn)
+      issued: asked ?? tx.lsn, came: came)
   }
 
   /// Whether the conversation holds no message by an answer that would tell the last one: it says

@@ -211,7 +211,7 @@ extension PageMerge {
         return onward(.search(search))
       }
       return endGoal()
-    case .at, .near, .time, .live, .conversations, .all:
+    case .at, .near, .time, .live, .count, .conversations, .all:
       return endGoal()
     case .latest, .older, .below, .above, .refresh:
       return try walkOn(from: rows, rawCount: page.items.count)
@@ -281,7 +281,7 @@ extension PageMerge {
       return ingested.ids.contains(id) ? endGoal() : .lacksMessage
     case .refresh:
       return try refreshOn(spot, ingested)
-    case .marker, .near, .time, .live, .conversations, .all:
+    case .marker, .near, .time, .live, .count, .conversations, .all:
       return endGoal()
     case .above:
       if isNewest || page.items.isEmpty { return endGoal() }

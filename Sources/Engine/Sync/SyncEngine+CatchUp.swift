@@ -24,6 +24,10 @@ extension SyncEngine {
       job.stage = .listing(memory.left.takeListing())
       return .next
     }
+    if job.request.kind == .count {
+      job.stage = .asking
+      return .next
+    }
     let conversation = job.request.conversation
     if job.request.kind == .live, config.profile.pushIsLossless,
       memory.live.isLive(conversation), !scheduler.owed.contains(conversation)
@@ -67,7 +71,7 @@ extension SyncEngine {
   private func needsNoCatchUp(_ job: SyncJob, of record: ConversationRecord?) -> Bool {
     if !job.caughtUp.isNone { return true }
     switch job.request.kind {
-    case .latest, .live, .conversations, .all:
+    case .latest, .live, .count, .conversations, .all:
       return false
     case .older:
       // A count that differs is looked at again.
@@ -126,7 +130,7 @@ extension SyncEngine {
       let step = try planner.next(after: outcome, of: &merge.job, &merge.record)
       try tx.save(memory.server.facts)
       draft = merge.job
-      if draft.isLive, !job.isLive, !windows.asksList {
+      if draft.isLive, !job.isLive {
         try tx.unreadTable.outliveCount(from: memory.live.beganLSN, in: record.cid)
       }
       draft.budget.take(ingested, total: page.totalCount)
@@ -164,6 +168,9 @@ extension SyncEngine {
       let record = try tx.conversation(creating: draft.request.conversation)
       var sync = try LogSync(memory, ingestRules, of: record, in: tx)
       let next = try body(&sync, &draft)
+      if draft.isLive, !job.isLive {
+        try tx.unreadTable.outliveCount(from: memory.live.beganLSN, in: record.cid)
+      }
       return (next, sync.input.effects)
     }
     note(effects)
@@ -434,11 +441,13 @@ extension SyncEngine {
       var applier = applier(tx, answer: .getConversation, from: ingest, at: now)
       try applier.told(known)
       effects = applier.effects
+      if draft.request.kind == .count { return nil }
       isNamed = try tx.unreadReader.namedMarker(record.cid) != nil
       if scheme.isLog { return nil }
       return try planner(tx).planAtMarker(&draft, of: record, asks: false)
     }
     tell(effects)
+    if known.unreadCount == nil { list.recounts.asksAlone = false }
     if scheme.isLog, isNamed {
       return try readLog(&job) { sync, job throws(StoreFailure) in try sync.begin(&job) }
     }

@@ -55,7 +55,7 @@ struct SyncJob {
   var stopsAtPage: Bool {
     switch request.kind {
     case .latest, .older: false
-    case .live, .below, .above, .at, .marker, .near, .time, .refresh, .conversations, .all:
+    case .live, .below, .above, .at, .marker, .near, .time, .refresh, .count, .conversations, .all:
       true
     }
   }
@@ -92,7 +92,7 @@ struct SyncJob {
   var hasGoal: Bool {
     switch request.kind {
     case .latest: aim.floor != nil
-    case .live, .conversations, .all: false
+    case .live, .count, .conversations, .all: false
     case .older, .below, .above, .at, .marker, .near, .time, .refresh: true
     }
   }

@@ -1,34 +1,70 @@
-/// Whether the server's list of conversations was read whole on this connection, and when it is
-/// asked for once more because a count of unread messages is in doubt.
+/// Whether the server's list of conversations was read whole on this connection, and of which
+/// conversations the number of unread messages is asked for once more.
 ///
-/// Rule protected: counts are asked for once a minute at most.
+/// Rule protected: a number is asked for once a minute at most.
 internal import Base
 
 struct ListFreshness {
   private(set) var isWhole = false
-  /// A count of unread messages is in doubt.
-  private var isCountDoubted = false
-  private var notBeforeMs = Int64.min
+  var recounts = Recounts()
 
   /// The list is asked for anew, on a new connection or because nothing of it is stored.
   mutating func begin() {
     isWhole = false
-    notBeforeMs = .min
+    recounts.begin()
   }
 
   /// What was read is not known to hold any more.
   mutating func expire() { isWhole = false }
 
   mutating func becameWhole() { isWhole = true }
+}
 
-  mutating func doubtCount() { isCountDoubted = true }
+/// Conversations of which the number is to be asked for, and when each of them was.
+struct Recounts {
+  private var wanted = IDSet()
+  /// The list of all conversations has no name.
+  private var notBeforeMs: [[UInt8]: Int64] = [:]
+  /// The server tells the count of one conversation, as far as is known.
+  var asksAlone = true
 
-  /// When it may be asked for the sake of a count; nil where none is in doubt.
-  var recountMs: Int64? { isCountDoubted ? notBeforeMs : nil }
+  /// So many are asked for one by one.
+  static let aloneMax = 8
 
-  /// It is asked for the sake of a count.
-  mutating func recount(at nowMs: Int64) {
-    isCountDoubted = false
-    notBeforeMs = nowMs.addingReportingOverflow(Limits.recountApartMs).partialValue
+  var isEmpty: Bool { wanted.isEmpty }
+
+  mutating func begin() {
+    notBeforeMs = [:]
+    asksAlone = true
+  }
+
+  mutating func note(_ conversation: [UInt8], isWanted: Bool) {
+    if isWanted { wanted.insert(conversation) } else { wanted.remove(conversation) }
+  }
+
+  private func dueMs(_ conversation: [UInt8]) -> Int64 { notBeforeMs[conversation] ?? .min }
+
+  /// Those that may be asked for now, in one order on each device.
+  func due(at nowMs: Int64, where mayAsk: ([UInt8]) -> Bool) -> [[UInt8]] {
+    wanted.all.filter { dueMs($0) <= nowMs && mayAsk($0) }
+      .sorted { $0.lexicographicallyPrecedes($1) }
+  }
+
+  /// When the next one may be asked for that may not be now.
+  func nextMs(after nowMs: Int64, where mayAsk: ([UInt8]) -> Bool) -> Int64? {
+    wanted.all.lazy.filter(mayAsk).map { max(dueMs($0), asksAlone ? .min : dueMs([])) }
+      .filter { $0 > nowMs }.min()
+  }
+
+  /// They are asked for; false where the list was a minute ago.
+  mutating func take(_ asked: [[UInt8]], at nowMs: Int64, withList: Bool) -> Bool {
+    if withList, dueMs([]) > nowMs { return false }
+    let again = nowMs.saturating(plus: Limits.recountApartMs)
+    if withList { notBeforeMs[[]] = again }
+    for conversation in asked {
+      wanted.remove(conversation)
+      notBeforeMs[conversation] = again
+    }
+    return true
   }
 }

@@ -190,15 +190,42 @@ extension SyncEngine {
     scheduler.add(SyncRequest(kind: .conversations))
   }
 
-  /// Asks once more for a list of which a count is in doubt, where somebody looks at it: once all
-  /// that may put others in doubt is done, and once a minute at most. What waits for a conversation
-  /// to be made asks nothing, for as long as the user likes.
+  /// Asks for the counts that may be others, once all that may change more of them is done and the
+  /// server has this user's marks: each conversation by itself, or the list where they are many.
+  /// What waits for a conversation to be made asks nothing, for as long as the user likes.
   func recount(_ now: Instant) {
-    guard let due = list.recountMs, tracker.isUp, windows.asksList, now.monotonicMs >= due,
+    guard tracker.isUp, !list.recounts.isEmpty,
       scheduler.jobs.allSatisfy({ outbox.isUnmade($0.request.conversation) })
     else { return }
-    list.recount(at: now.monotonicMs)
-    scheduler.add(SyncRequest(kind: .conversations))
+    var due = list.recounts.due(at: now.monotonicMs, where: mayRecount)
+    if due.isEmpty { return }
+    do throws(StoreFailure) {
+      due = try store.read { rx throws(StoreFailure) in
+        var free: [[UInt8]] = []
+        for name in due {
+          guard let cid = try rx.conversation(name)?.cid, try !rx.unreadReader.hasQueued(cid)
+          else { continue }
+          free.append(name)
+        }
+        return free
+      }
+    } catch {
+      return
+    }
+    let asksAlone = list.recounts.asksAlone
+    if windows.asksList, due.count > Recounts.aloneMax || !asksAlone {
+      guard list.recounts.take(due, at: now.monotonicMs, withList: true) else { return }
+      scheduler.add(SyncRequest(kind: .conversations))
+    } else if asksAlone {
+      due = Array(due.prefix(Recounts.aloneMax))
+      _ = list.recounts.take(due, at: now.monotonicMs, withList: false)
+      for name in due { scheduler.add(SyncRequest(conversation: name, kind: .count)) }
+    }
+  }
+
+  /// Somebody looks at it, or it was synced on this connection.
+  func mayRecount(_ conversation: [UInt8]) -> Bool {
+    windows.asksList || list.recounts.asksAlone && memory.live.wasLive(conversation)
   }
 
   // MARK: Typing

@@ -399,7 +399,7 @@ extension SyncRequest.Kind {
   fileprivate var waiting: Waiting {
     switch self {
     case .at, .marker, .near, .time: .place
-    case .latest, .live, .conversations, .all: .present
+    case .latest, .live, .count, .conversations, .all: .present
     case .older, .below: .older
     case .above: .newer
     case .refresh: .refresh

@@ -34,8 +34,8 @@ struct ConversationTable {
         deletions_us = ?, deletions_text = ?, marks_us = ?, marks_text = ?, top_time = ?,
         top_id = ?, lowest_since_us = ?, total_count = ?, restored_lsn = ?, audited_total = ?,
         audited_count = ?, read_time = ?, read_id = ?, read_named = ?, unread_count = ?,
-        server_unread = ?, counted_time = ?, counted_id = ?, counted_flags = ?,
-        counted_arrived = ?, counted_lsn = ?, unread_fewer = ?, unread_more = ?
+        server_unread = ?, counted_time = ?, counted_id = ?, counted_lsn = ?, unread_fewer = ?,
+        unread_more = ?
       WHERE cid = ?
       """
     ) { row in
@@ -119,8 +119,7 @@ extension Queries {
     SELECT cid, id, fetch_us, fetch_text, deletions_us, deletions_text, marks_us, marks_text,
       top_time, top_id, lowest_since_us, total_count, restored_lsn, audited_total, audited_count,
       is_pending, deleted_lsn, read_time, read_id, read_named, unread_count, server_unread,
-      counted_time, counted_id, counted_flags, counted_arrived, counted_lsn, unread_fewer,
-      unread_more, message_count
+      counted_time, counted_id, counted_lsn, unread_fewer, unread_more, message_count
     FROM conversation WHERE cid >= coalesce((SELECT cid FROM conversation WHERE id = ?1), ?2)
       AND cid <= coalesce((SELECT cid FROM conversation WHERE id = ?1), ?3)
     ORDER BY cid

@@ -40,12 +40,9 @@ extension Queries {
     WHERE cid = ? AND (time, key) >= (?, ?) AND (time, key) < (?, ?) AND flags & ? = 0
     """
 
-  /// What the user has read or deleted and the server has not heard of.
-  static let countQueued: StaticString = """
-    SELECT count(DISTINCT target) FROM operation
-    JOIN message ON message.cid = operation.cid AND message.id = operation.target
-    WHERE operation.cid = ? AND verb IN (1, 21) AND (time, key) <= (?, ?)
-      AND (time, key) > (?, ?) AND message.flags & ? = 0
+  /// That the user has read or deleted what the server has not heard of.
+  static let readingQueued: StaticString = """
+    SELECT 1 FROM operation WHERE cid = ? AND verb IN (1, 21, 30) AND state < 3 LIMIT 1
     """
 
   static let markerQueued: StaticString = """

@@ -1,28 +1,28 @@
 /// Values by key, in the order in which they came: searched through while they are few, as in
 /// most commits, and by hash when they are many.
 
-struct SmallDictionary<Key: Hashable, Value> {
+package struct SmallDictionary<Key: Hashable, Value> {
   /// Keys that are searched through.
   private static var shortMax: Int { 8 }
 
-  private(set) var keys: [Key] = []
+  package private(set) var keys: [Key] = []
   private var values: [Value] = []
   /// All keys, once they are many.
   private var index: [Key: Int] = [:]
 
-  var isEmpty: Bool { keys.isEmpty }
+  package var isEmpty: Bool { keys.isEmpty }
 
   private func place(of key: Key) -> Int? {
     keys.count > Self.shortMax ? index[key] : keys.lastIndex(of: key)
   }
 
   /// Nil where nothing came under that key.
-  func value(_ key: Key) -> Value? {
+  package func value(_ key: Key) -> Value? {
     place(of: key).map { values[$0] }
   }
 
   /// The value of a key, `initial` where there is none yet.
-  subscript(key: Key, default initial: @autoclosure () -> Value) -> Value {
+  package subscript(key: Key, default initial: @autoclosure () -> Value) -> Value {
     get { value(key) ?? initial() }
     _modify {
       let place = place(of: key) ?? append(key, initial())

@@ -1,18 +1,31 @@
-/// Keeping the counts of unread messages, in the transactions that change rows.
+/// Keeping the number of unread messages, in the transactions that change rows.
 ///
-/// Rule protected: a count that is called exact is never wrong. Our own count moves
-/// with every row. Of the server's count only what was heard as it happened is taken
-/// away; where something may have happened before the server counted, or after, its
-/// count is given up. The read marker only moves forward.
+/// `UnreadCounters` has the rule; here is what it needs to know of a change: where the row stands,
+/// how it became known, and what the commit leaves. The read marker only moves forward.
 internal import Base
 package import Timeline
 
-/// Writes the counts of unread messages, inside of a transaction.
+/// What a commit is told for the numbers of unread messages, and what it finds.
+package struct UnreadCommit {
+  /// The newest commit when this connection began, nil without one; whether it loses no push.
+  package var connectedAt: UInt64?
+  package var losesNoPush = false
+  /// Conversations of which the number is to be asked for, or is told.
+  package internal(set) var recounts = SmallDictionary<Int64, Bool>()
+  /// Those of which it is settled at the end.
+  var unsettled = SmallDictionary<Int64, UnreadEffect>()
+  /// Entries of a log move together with the marker: rows count where they go.
+  var movesEntries = false
+}
+
+/// Writes the numbers of unread messages, inside of a transaction.
 package struct UnreadTable {
   let tx: WriteTransaction
 }
 
 extension UnreadTable {
+  // MARK: Rows
+
   /// Notes that a row came, changed, moved or went.
   func noteUnread(
     _ cid: Int64, was before: RowState?, now after: RowState?
@@ -29,170 +42,158 @@ extension UnreadTable {
   ) throws(StoreFailure) {
     let old = before.flatMap { $0.isUnread ? $0.position : nil }
     let new = after.flatMap { $0.isUnread ? $0.position : nil }
-    guard old != new else { return }
-    var tally = try tx.tally(cid)
-    let low = old.flatMap { tally.isAboveMarker($0) ? $0 : nil }
-    let high = new.flatMap { tally.isAboveMarker($0) ? $0 : nil }
-    if low != nil { tally.unread -= 1 }
-    if high != nil { tally.unread += 1 }
-    if old == nil { tally.moreLSN = tx.lsn }
-    if new == nil { tally.fewerLSN = tx.lsn }
-    // What this user does here happens now, whatever brought the row.
-    let isHere = before.map { was in
-      after.map { was.flags.symmetricDifference($0.flags).isSubset(of: .ownDoing) } ?? false
+    let isTaken = before?.isUnreadThere ?? false && !(after?.isUnreadThere ?? false)
+    guard old != new || isTaken else { return }
+    var isOwn = tx.origin == .own
+    if let before, let after {
+      isOwn = before.flags.symmetricDifference(after.flags).isSubset(of: .ownDoing)
     }
-    if var counted = tally.counted {
-      let isHeard = tx.heardSince.map { $0 <= counted.lsn } ?? false
-      // More rows were unread than the server counted: reads of another device were
-      // missed, and which rows they are is not known.
-      let known = tally.unread + (low == nil ? 0 : 1) - (high == nil ? 0 : 1)
-      let isDoubtful = known - counted.arrived > counted.count
-      counted.noteSurplus(of: known)
-      let isKept = counted.applyChange(
-        low, new: high, isNew: isNew, isHeard: isHeard, isHere: isHere ?? false && !isDoubtful)
-      // Where its marker stands is not known: a row below the top was counted or not.
-      let isBelow = [low, high].contains { $0.map { $0 <= counted.top } ?? false }
-      // More than were counted stand below the top now: it came later, or others were read or are
-      // gone. What stands below a marker whose place is not known says nothing.
-      let more = tally.unread &- counted.arrived &- counted.count
-      let isOneTooMany = isNew && isBelow && more >= 1 && tally.named == nil
-      if counted.isDoubted, high == nil, isHere != true, let low, low <= counted.top {
-        counted.takeSurplus()
+    // Who reads the feed looks at the conversation of a row that changed.
+    try update(cid, tells: false) { tally in
+      if isTaken || new == nil { tally.went = tx.lsn }
+      if old == nil, new != nil { tally.came = tx.lsn }
+      let low = (tx.counting.movesEntries ? old.flatMap { _ in after?.position } : old)
+        .flatMap { tally.isAboveMarker($0) ? $0 : nil }
+      let high = new.flatMap { tally.isAboveMarker($0) ? $0 : nil }
+      if low != nil { tally.here &-= 1 }
+      if high != nil { tally.here &+= 1 }
+      let source = source(of: tally, isOwn: isOwn && !isNew)
+      switch (low, high) {
+      case (nil, nil): return .settle
+      case (nil, let high?) where old == nil:
+        return tally.take(isNew: isNew, tally.side(of: high), from: source)
+      case (let low?, nil) where new == nil: return tally.lose(tally.side(of: low), from: source)
+      case (let low?, let high?) where tally.side(of: low) == tally.side(of: high): return .settle
+      // It has moved over the marker, or over the newest that was counted.
+      default: return .unsure
       }
-      // It came later, or another one was read or is gone, which is not known: also where all is
-      // stored no count is exact until the server counts anew.
-      if isOneTooMany, counted.surplus == 0 { counted.isOutlived = true }
-      if !isKept || counted.isFromNamed && isBelow && !isNew || isOneTooMany { doubt(&counted) }
-      tally.counted = counted
     }
+  }
+
+  /// How what happens now became known, as far as a number goes by it.
+  private func source(of tally: UnreadCounters, isOwn: Bool) -> UnreadSource {
+    if isOwn { return .own }
+    if let since = tx.heardSince { return since <= tally.toldLSN ? .sure : .push }
+    if tx.origin == .pushed { return .push }
+    guard let began = tx.counting.connectedAt, began < tally.toldLSN else { return .shown }
+    return tx.counting.losesNoPush ? .counted : .doubtful
+  }
+
+  /// Something was read or deleted of which nothing is stored.
+  func noteUnreadUnknown(_ cid: Int64) throws(StoreFailure) {
+    try update(cid) { tally in
+      tally.went = tx.lsn
+      switch source(of: tally, isOwn: tx.origin == .own) {
+      case .own: return .inexact
+      case .counted: return .settle
+      case .sure, .push, .doubtful, .shown: return .unsure
+      }
+    }
+  }
+
+  /// Rows go from the cache and stay on the server: as many messages are unread as before.
+  func keep(_ rows: [RowState], of cid: Int64) throws(StoreFailure) {
+    try update(cid, tells: false) { tally throws(StoreFailure) in
+      let unread = rows.filter { $0.isUnread && tally.isAboveMarker($0.position) }
+      guard let highest = unread.map(\.position).max() else { return .settle }
+      if tally.number == nil {
+        tally.number = tally.here
+        tally.top = try tx.newest(cid)
+      }
+      tally.top = tally.top.map { max($0, highest) }
+      tally.here = tally.here.saturating(minus: Int64(clamping: unread.count))
+      return .settle
+    }
+  }
+
+  // MARK: What a change does, at once and at the end of its commit
+
+  /// - Parameter tells: the feed does not say otherwise that the number changes.
+  func update(
+    _ cid: Int64, tells: Bool = true,
+    _ body: (inout UnreadCounters) throws(StoreFailure) -> UnreadEffect
+  ) throws(StoreFailure) {
+    let before = try tx.tally(cid)
+    var tally = before
+    let effect = try body(&tally)
+    if effect.rawValue >= UnreadEffect.inexact.rawValue { tally.isExact = false }
+    if effect == .unsure, tally.number != nil { tx.counting.recounts[cid, default: true] = true }
+    settleLater(cid, effect)
+    if tally == before { return }
+    let isSeen = tally.number != before.number || tally.here != before.here
+    if tells, isSeen || tally.isExact != before.isExact || tally.marker != before.marker {
+      tx.feedTable.change(.conversations, in: cid, numbers: nil)
+    }
+    tx.memo?.entry(cid).summary = nil
     tx.change(cid, to: tally)
-    if isNew, let high { try PurgedUnreadBook(tx).take(high, in: cid) }
-    settleLater(cid)
   }
 
-  /// Whether a doubt is settled goes by what the commit leaves: while it is made, a row may be
-  /// counted that no range holds yet.
-  func settleLater(_ cid: Int64) {
-    tx.changed[cid, default: ConversationChange()].isUnsettled = true
+  /// Whether all is here goes by what the commit leaves: while it is made, a row may be counted
+  /// that no range holds yet.
+  func settleLater(_ cid: Int64, _ effect: UnreadEffect = .settle) {
+    let known = tx.counting.unsettled[cid, default: effect]
+    tx.counting.unsettled[cid, default: effect] = known.rawValue < effect.rawValue ? effect : known
   }
 
-  func settleDoubts() throws(StoreFailure) {
-    for cid in tx.changed.keys where tx.changed.value(cid)?.isUnsettled ?? false {
-      try settleDoubt(cid)
+  package func settle() throws(StoreFailure) {
+    let unsettled = tx.counting.unsettled
+    for cid in unsettled.keys {
+      let effect = unsettled[cid, default: .settle]
+      let tally = try tx.tally(cid)
+      guard tally.number != nil, !tally.isExact || effect != .settle,
+        let record = try tx.conversation(cid: cid)
+      else { continue }
+      let isWhole = try tx.unreadReader.isWhole(tally, of: record)
+      let newest = isWhole ? try tx.newest(cid) : nil
+      try update(cid) { $0.settle(effect, isWhole: isWhole, newest: newest) }
     }
-  }
-
-  /// What is all stored is counted here: a count in doubt is never gone back to. One that is
-  /// greater holds what has not been heard of yet, and goes on. Nor is one of which nobody can tell
-  /// what came after it, since a server may count what is never shown, or how much of what was read
-  /// here it held.
-  private func settleDoubt(_ cid: Int64) throws(StoreFailure) {
-    var tally = try tx.tally(cid)
-    let before = tally.counted
-    try PurgedUnreadBook(tx).settle(above: tally.marker, in: cid)
-    tally.counted?.boundSurplus(by: tally.unread)
-    if tally.counted != before { tx.change(cid, to: tally) }
-    guard let counted = tally.counted else { return }
-    try PurgedUnreadBook(tx).bound(by: tally, in: cid)
-    let isVague =
-      counted.isDoubted
-      ? false : try tx.unreadReader.isOrderUnknown(at: counted.top, cid) || counted.isLow
-    guard isVague || counted.isDoubted || counted.isOutlived,
-      let record = try tx.conversation(cid: cid),
-      isVague || counted.isOutlived || counted.count &+ counted.arrived <= tally.unread,
-      try tx.unreadReader.isCovered(above: tally.marker, of: record),
-      try !tx.unreadReader.isAhead(tally, cid),
-      try !tx.unreadReader.isOrderUnknown(at: tally.marker, cid)
-    else { return }
-    if counted.isOutlived {
-      // It is exact no more, and goes on from what is counted here.
-      tally.counted?.count = tally.unread &- counted.arrived
-      tally.counted?.surplus = 0
-    } else if counted.surplus > 0, !isVague {
-      // It had counted so many as read. What they are may still be told; until then, or until it
-      // counts anew, no count is exact.
-      tally.counted?.count = tally.unread &- counted.arrived &- counted.surplus
-    } else {
-      tally.counted = nil
-    }
-    if tally.counted != counted { tx.change(cid, to: tally) }
-  }
-
-  /// The server is to be asked for its count once more.
-  private func doubt(_ counted: inout UnreadCounters.Counted) {
-    counted.count = Swift.max(0, counted.count)
-    if !counted.isDoubted { tx.doubtsCounts = true }
-    counted.isDoubted = true
+    tx.counting.unsettled = SmallDictionary()
   }
 
   /// A connection that began after a commit has told of the conversation: a count from before says
   /// nothing of what was read elsewhere meanwhile.
   package func outliveCount(from lsn: UInt64, in cid: Int64) throws(StoreFailure) {
-    var tally = try tx.tally(cid)
-    guard let counted = tally.counted, counted.lsn <= lsn, !counted.isOutlived else { return }
-    tally.counted?.isOutlived = true
-    tx.change(cid, to: tally)
-    tx.feedTable.change(.conversations, in: cid, numbers: nil)
-    settleLater(cid)
+    try update(cid) { $0.toldLSN <= lsn ? .inexact : .settle }
   }
 
-  /// Something was read or deleted of which nothing is stored: whether the server
-  /// counted it cannot be told.
-  func noteUnreadUnknown(_ cid: Int64) throws(StoreFailure) {
-    var tally = try tx.tally(cid)
-    if var counted = tally.counted {
-      if !counted.isDoubted { tx.feedTable.change(.conversations, in: cid, numbers: nil) }
-      counted.noteSurplus(of: tally.unread)
-      doubt(&counted)
-      tally.counted = counted
-    }
-    tally.fewerLSN = tx.lsn
-    tx.change(cid, to: tally)
-    settleLater(cid)
+  /// What was counted is of a state that is lost, or in another order.
+  package func doubt(_ cid: Int64) throws(StoreFailure) {
+    try update(cid) { _ in .unsure }
   }
+
+  /// The places of a log are given anew: the marker is of its message, wherever that comes.
+  package func forgetPlaces(_ cid: Int64) throws(StoreFailure) {
+    try update(cid) { tally in
+      if let id = tally.marker?.id, !id.isEmpty, tally.named == nil { tally.named = id }
+      (tally.marker, tally.top) = (nil, nil)
+      return .unsure
+    }
+    try forgetTold(cid)
+  }
+
+  // MARK: The marker
 
   /// Moves the read marker up to a message. False where it stands there or above.
   @discardableResult
   package func moveReadMarker(
     _ cid: Int64, to position: Position, isNamed: Bool = false
   ) throws(StoreFailure) -> Bool {
-    var tally = try tx.tally(cid)
-    guard tally.isAboveMarker(position), !position.isPending else { return false }
-    let low = tally.marker.map(\.successor) ?? .min
-    let passed = try passUnread(cid, from: low, to: position.successor)
-    if var counted = tally.counted {
-      let countedFromNamed = counted.isFromNamed
-      counted.isFromNamed = false
-      if countedFromNamed, isNamed, position < counted.top {
-        // Its place is known now, and what it counted stands above it as before.
-        tally.counted = counted
-      } else if position >= counted.top, !counted.isSharp {
-        // It counted messages above that place, how many is not known.
-        tally.counted = nil
-      } else if position >= counted.top {
-        counted.count = 0
-        counted.arrived -= try tx.unreadReader.countUnread(
-          cid, from: Swift.max(low, counted.top.successor), to: position.successor)
-        tally.counted = counted
-      } else {
-        let isCovered = try tx.spans(cid).covers(low, high: position.successor)
-        counted.noteSurplus(of: tally.unread)
-        counted.count -= passed
-        // What stood between was read too, and is not known; nor is what of it was counted.
-        // Nor is known which of them another device had read before.
-        let isKnown = isCovered && counted.surplus == 0 && counted.count >= 0
-        if countedFromNamed || !isKnown { doubt(&counted) }
-        tally.counted = counted
-      }
+    let before = try tx.tally(cid)
+    guard before.isAboveMarker(position), !position.isPending else { return false }
+    let passed = try passUnread(
+      cid, from: before.marker.map(\.successor) ?? .min, to: position.successor)
+    try update(cid) { tally throws(StoreFailure) in
+      tally.marker = position
+      tally.here &-= passed
+      tally.went = tx.lsn
+      // An exact number was counted from the message that was named.
+      if isNamed, tally.isExact { return .settle }
+      let top = if let top = tally.top { top } else { try tx.newest(cid) ?? .min }
+      return tally.pass(
+        passed, isAtTop: position >= top,
+        isOrderKnown: try !tx.unreadReader.isOrderUnknown(at: position, cid),
+        from: source(of: tally, isOwn: tx.origin == .own))
     }
-    tally.marker = position
-    tally.unread -= passed
-    tally.fewerLSN = tx.lsn
-    tx.change(cid, to: tally)
-    try PurgedUnreadBook(tx).pass(position, in: cid)
-    // All above the new place may be here, where it was not above the old one.
-    settleLater(cid)
-    tx.feedTable.change(.conversations, in: cid, numbers: nil)
     return true
   }
 
@@ -209,44 +210,34 @@ extension UnreadTable {
     {
       try moveReadMarker(cid, to: newest)
     }
-    var tally = try tx.tally(cid)
-    guard tally.named != id else { return }
-    tally.named = id
-    tally.counted?.isFromNamed = false
-    tx.change(cid, to: tally)
+    try name(id, in: cid)
   }
 
   /// What this user called read is taken back before the server did it: the marker goes back to
   /// where the server has it, or to the furthest message that it is still to be told.
   package func takeBackLastRead(_ id: [UInt8], in cid: Int64) throws(StoreFailure) {
-    var tally = try tx.tally(cid)
-    if tally.named == id { tally.named = nil }
     var marker = try tx.unreadReader.toldMarker(cid)
     let kept = try tx.connection.statement(Queries.markersKept, cid)
     var targets: [[UInt8]] = []
     while try kept.step() { targets.append(kept.bytes(0)) }
-    for target in targets {
-      if let place = try tx.row(target, cid)?.position {
-        marker = marker.map { Swift.max($0, place) } ?? place
-      } else {
-        tally.named = target
+    try update(cid) { tally throws(StoreFailure) in
+      if tally.named == id { tally.named = nil }
+      for target in targets {
+        if let place = try tx.row(target, cid)?.position {
+          marker = marker.map { max($0, place) } ?? place
+        } else {
+          tally.named = target
+        }
       }
-    }
-    if let high = tally.marker, marker.map({ $0 < high }) ?? true {
-      let low = marker.map(\.successor) ?? .min
+      guard let high = tally.marker, marker.map({ $0 < high }) ?? true else { return .settle }
       tally.marker = marker
-      let back = try passUnread(cid, from: low, to: high.successor)
-      tally.unread += back
-      if var counted = tally.counted {
-        // What was not stored was taken off as well, and is not known any more.
-        counted.count += back
-        doubt(&counted)
-        tally.counted = counted
-      }
-      tally.moreLSN = tx.lsn
-      tx.feedTable.change(.conversations, in: cid, numbers: nil)
+      tally.came = tx.lsn
+      let back = try passUnread(cid, from: marker.map(\.successor) ?? .min, to: high.successor)
+      tally.here &+= back
+      // What was not stored was taken off as well, and is not known any more.
+      tally.number = tally.number.map { $0 &+ back }
+      return .unsure
     }
-    tx.change(cid, to: tally)
   }
 
   /// What was called read while it was on its way has the server's id now.
@@ -261,90 +252,17 @@ extension UnreadTable {
     return !(try tx.tally(cid).isAboveMarker(row.position))
   }
 
-  /// The server's marker only goes forward: one that it names no more, and that it is not to be
-  /// told, is passed.
-  private func forgetNamed(besides id: [UInt8], in cid: Int64) throws(StoreFailure) {
-    var tally = try tx.tally(cid)
-    guard tally.named != id, try tx.unreadReader.isAhead(tally, cid) else { return }
-    tally.named = nil
-    tally.counted?.isFromNamed = false
-    tx.change(cid, to: tally)
-  }
-
   private func takeNamed(_ position: Position, in cid: Int64) throws(StoreFailure) {
-    var tally = try tx.tally(cid)
-    guard tally.named == position.id else { return }
-    tally.named = nil
-    tx.change(cid, to: tally)
+    guard try tx.tally(cid).named == position.id else { return }
+    try name(nil, in: cid)
     try moveReadMarker(cid, to: position, isNamed: true)
   }
 
-  /// Takes in what the server says of a conversation, asked for after commit `issued`:
-  /// its count of unread messages, and the last one that it knows as read. `newest` is
-  /// the newest message that it told beside them; nil where it told none. A count is
-  /// left aside where so much happened meanwhile that it says nothing.
-  package func noteServer(
-    _ cid: Int64, unread count: Int64?, lastRead: [UInt8]?, newest: Position?, issued: UInt64
-  ) throws(StoreFailure) {
-    let before = try tx.tally(cid)
-    if let lastRead {
-      try noteLastRead(lastRead, in: cid)
-      try noteTold(marker: lastRead, in: cid)
-      try forgetNamed(besides: lastRead, in: cid)
+  func name(_ id: [UInt8]?, in cid: Int64) throws(StoreFailure) {
+    try update(cid, tells: false) { tally in
+      tally.named = id
+      return .settle
     }
-    var tally = try tx.tally(cid)
-    let isMixed = before.fewerLSN > issued || newest == nil && before.moreLSN > issued
-    guard let count, count >= 0, !isMixed else { return }
-    var top = Position.min
-    if let newest {
-      top = newest
-    } else if let row = try tx.rows(
-      cid, from: .min, to: ReadTransaction.beyond, limit: 1, newestFirst: true
-    ).first {
-      top = row.position
-    }
-    let marker = tally.marker ?? .min
-    // A marker that the server has not heard of may lie anywhere in what it counted.
-    let isRead = newest != nil && tally.marker != nil && marker >= top
-    if !isRead, try tx.connection.number(Queries.markerQueued, cid) != nil { return }
-    // It counted from its own marker; another one is another count. What only counts
-    // says no marker, and is of the one that the server has now.
-    let isFromNamed = lastRead != nil && lastRead == tally.named
-    if !isRead, !isFromNamed, let own = tally.marker, newest != nil || lastRead != nil,
-      lastRead != own.id
-    {
-      return
-    }
-    if let named = tally.named, let lastRead, lastRead != named,
-      try tx.connection.number(Queries.markerTold, cid, named) != nil
-    {
-      return
-    }
-    let queued = try tx.connection.number(
-      Queries.countQueued, cid, top.time, top.key, marker.time, marker.key,
-      RowFlags.notUnread.subtracting([.readQueued, .deleting]).rawValue)
-    tally.counted = UnreadCounters.Counted(
-      count: isRead ? 0 : Swift.max(0, count &- (queued ?? 0)), top: top, isSharp: newest != nil,
-      // What it has not heard of, another device or a deletion may have told it.
-      isLow: !isRead && queued ?? 0 > 0,
-      isWhole: try tx.rows(
-        cid, from: top.successor, to: ReadTransaction.beyond, limit: 1, newestFirst: true
-      ).isEmpty,
-      arrived: try tx.unreadReader.countUnread(
-        cid, from: Swift.max(marker, top).successor, to: ReadTransaction.beyond), lsn: tx.lsn,
-      isFromNamed: isFromNamed)
-    if tally != before { tx.feedTable.change(.conversations, in: cid, numbers: nil) }
-    tx.change(cid, to: tally)
-    settleLater(cid)
-  }
-
-  /// The server's count is of a state that is lost.
-  package func dropServerUnread(_ cid: Int64) throws(StoreFailure) {
-    var tally = try tx.tally(cid)
-    guard tally.counted != nil else { return }
-    tally.counted = nil
-    tx.change(cid, to: tally)
-    tx.feedTable.change(.conversations, in: cid, numbers: nil)
   }
 
   /// Tells the feed of the rows that are unread no more, or again, and gives their number.
@@ -361,42 +279,5 @@ extension UnreadTable {
       count += 1
     }
     return count
-  }
-
-}
-
-extension UnreadCounters.Counted {
-  /// A row above the marker went from `old` to `new`. False where it cannot be told
-  /// whether the server counted it.
-  fileprivate mutating func applyChange(
-    _ old: Position?, new: Position?, isNew: Bool, isHeard: Bool, isHere: Bool
-  ) -> Bool {
-    let wasAbove = old.map { $0 > top }
-    let isAbove = new.map { $0 > top }
-    switch (wasAbove, isAbove) {
-    case (true, true), (false, false), (nil, nil):
-      return true
-    case (nil, true):
-      arrived += 1
-      if isNew, !isHeard { isWhole = false }
-      // Without the newest message of the count, only what is heard is surely later. The rest is
-      // taken for one that was counted, as long as there are any.
-      if !isNew || isSharp || isHeard { return true }
-      if count > 0 { count -= 1 }
-      return false
-    case (true, nil):
-      arrived -= 1
-      return true
-    case (nil, false):
-      // A message that comes late below the count, or was counted.
-      if isNew { return !isHeard }
-      count += 1
-      return isHeard || isHere
-    case (false, nil):
-      count -= 1
-      return (isHeard || isHere) && count >= 0
-    case (true, false), (false, true):
-      return false
-    }
   }
 }

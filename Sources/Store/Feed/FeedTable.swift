@@ -122,10 +122,11 @@ extension FeedTable {
   package var changedOperations: Set<UInt64> { tx.feed.operations }
 
   /// Notes what a screen sees of a row that changed. Every change of a row comes by
-  /// here, with where the row stood and where it stands, and what was told of one that went.
+  /// here, with where the row stood and where it stands, and what was told of one that went. One
+  /// that goes from the cache alone counts as before.
   func noteChange(
     _ cid: Int64, number: UInt64, was before: RowState?, now after: RowState?,
-    told: RowFlags = []
+    told: RowFlags = [], counts: Bool = true
   ) throws(StoreFailure) {
     let notifies = !told.contains(.offered) && after?.isOffered(after: before) ?? false
     switch (before?.isVisible ?? false, after?.isVisible ?? false) {
@@ -135,7 +136,7 @@ extension FeedTable {
     case (false, false): break
     }
     if before != nil { tx.inserted.spoil() }
-    try tx.unreadTable.noteUnread(cid, was: before, now: after)
+    if counts { try tx.unreadTable.noteUnread(cid, was: before, now: after) }
   }
 
   /// Writes the entries, and lets the oldest go beyond what is kept.

@@ -44,7 +44,8 @@ package struct LogProjection {
     }
     // Numbers are given in the order of the log.
     messages.sort { $0.place < $1.place }
-    let markers = step.moved.isEmpty ? nil : try markers()
+    tx.counting.movesEntries = !step.moved.isEmpty
+    if tx.counting.movesEntries || !step.removed.isEmpty { try moveMarkers(in: book) }
     let reactions = LogReactions(tx, cid, step)
     for (_, row) in messages {
       guard var message = try message(row, of: book, arrival: arrivals[row.id]) else { continue }
@@ -53,7 +54,8 @@ package struct LogProjection {
       let applied = try tx.apply(message, cid, issued: tx.lsn, isDerived: true)
       if case .inserted = applied { written.inserted.append(message.position) }
     }
-    if let markers { try follow(markers) }
+    if tx.counting.movesEntries { try recount() }
+    tx.counting.movesEntries = false
     try moveQuarantine(step, of: book)
     return written
   }
@@ -127,45 +129,51 @@ package struct LogProjection {
 
   // MARK: What goes where its message goes
 
-  private struct Markers {
-    var read: Position?
-    var counted: Position?
-    var told: Position?
-  }
-
-  private func markers() throws(StoreFailure) -> Markers {
-    let tally = try tx.tally(cid)
-    return Markers(
-      read: tally.marker, counted: tally.counted?.top, told: try tx.unreadReader.toldMarker(cid))
-  }
-
-  /// Markers name messages, and count what stands above those.
-  private func follow(_ old: Markers) throws(StoreFailure) {
+  /// Markers name messages, and go first where those go: what comes is compared with them.
+  private func moveMarkers(in book: LogBook<LogRows>) throws(StoreFailure) {
     var tally = try tx.tally(cid)
-    func now(_ place: Position?) throws(StoreFailure) -> Position? {
-      guard let place, let row = try tx.row(place.id, cid) else { return place }
-      return row.position
+    let told = try tx.unreadReader.toldMarker(cid)
+    let toldNow = try place(of: told, in: book)
+    if toldNow != told { try tx.conversationTable.note(toldMarker: toldNow, of: cid) }
+    let old = tally.marker
+    tally.marker = try place(of: old, in: book)
+    tally.top = try place(of: tally.top, in: book)
+    tx.change(cid, to: tally)
+    if let old, let now = tally.marker, old != now {
+      _ = try tx.unreadTable.passUnread(cid, from: min(old, now), to: max(old, now))
     }
-    if let told = try now(old.told), told != old.told {
-      try tx.conversationTable.note(toldMarker: told, of: cid)
+  }
+
+  /// Where the message of a place is to stand. One that has left the log leaves its place right
+  /// above the message below it, or below the one above.
+  private func place(
+    of old: Position?, in book: LogBook<LogRows>
+  ) throws(StoreFailure) -> Position? {
+    guard let old else { return nil }
+    if let row = try book.table.row(old.id) { return Position(time: row.place, id: old.id) }
+    if let below = try tx.rows(cid, from: .min, to: old, limit: 1, newestFirst: true).first,
+      let row = try book.table.row(below.position.id)
+    {
+      return Position(time: row.place, id: row.id)
     }
-    tally.marker = try now(old.read)
-    if let top = try now(old.counted), tally.counted != nil {
-      tally.counted?.top = top
-      // What moved past it on the way is not what came later.
-      tally.counted?.arrived = try tx.unreadReader.countUnread(
-        cid, from: max(tally.marker ?? .min, top).successor, to: ReadTransaction.beyond)
+    if let above = try tx.rows(
+      cid, from: old, to: ReadTransaction.beyond, limit: 1, newestFirst: false
+    ).first, let row = try book.table.row(above.position.id) {
+      return .before(timestampGroup: row.place)
     }
-    let low = tally.marker?.successor ?? .min
-    tally.unread = try tx.unreadReader.countUnread(cid, from: low, to: ReadTransaction.beyond)
-    if tally == (try tx.tally(cid)) { return }
+    return old
+  }
+
+  /// Rows may have passed the marker: which of them the server counted is not known any more.
+  private func recount() throws(StoreFailure) {
+    var tally = try tx.tally(cid)
+    let here = try tx.unreadReader.countUnread(
+      cid, from: tally.marker?.successor ?? .min, to: ReadTransaction.beyond)
+    if here == tally.here { return }
+    tally.here = here
     tx.change(cid, to: tally)
     tx.feedTable.change(.conversations, in: cid, numbers: nil)
-    if let one = old.read, let other = tally.marker, one != other {
-      _ = try tx.unreadTable.passUnread(cid, from: min(one, other), to: max(one, other))
-    }
-    // Which of them the server had counted is not known any more.
-    try tx.unreadTable.noteUnreadUnknown(cid)
+    try tx.unreadTable.doubt(cid)
   }
 
   /// What could not be read hides the place of its entry, wherever that is.

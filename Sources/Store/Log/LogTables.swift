@@ -87,7 +87,8 @@ enum LogTables {
       """)
   }
 
-  /// Makes them anew and empty, in a file that has them.
+  /// Makes them anew and empty, in a file that has them. Places are given anew: a marker is of its
+  /// message, wherever that comes.
   static func renew(_ connection: Connection) throws(StoreFailure) {
     guard connection.hasTable("entry") else { return }
     try connection.execute(
@@ -97,6 +98,10 @@ enum LogTables {
       DROP TABLE log_token;
       UPDATE log_fact SET epoch = NULL, empty_request = NULL, empty_connection = NULL,
         contradictions = 0, step_us = 0;
+      UPDATE conversation SET told_time = NULL, told_id = NULL, read_time = NULL, read_id = NULL,
+        read_named = coalesce(read_named, nullif(
+          iif(read_id >= x'01' AND read_id < x'F8', read_id, substr(read_id, 5)), x''))
+      WHERE read_time IS NOT NULL OR told_time IS NOT NULL;
       """)
     try create(connection)
   }

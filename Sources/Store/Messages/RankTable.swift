@@ -43,11 +43,6 @@ extension RankTable {
   }
 }
 
-extension UnreadCounters {
-  /// As many as the server would count now.
-  fileprivate var known: Int64? { counted.map { $0.count &+ $0.arrived } }
-}
-
 extension RankTable {
   /// Gives all rows of one time their ranks, new or not: those that stand elsewhere than they did
   /// are told, and those that another one passes with the read marker.
@@ -58,9 +53,7 @@ extension RankTable {
     if changed.isEmpty { return }
     var tally = try tx.tally(cid)
     let marker = tally.marker
-    let before = tally
-    let top = tally.counted?.top ?? .min
-    let counts = groupCounts(rows, at: time, by: tally) { $0.position }
+    let before = unread(rows, at: time, above: marker) { $0.position }
     var places: [[UInt8]: Position] = [:]
     for (row, rank) in changed {
       let id = row.position.id
@@ -83,45 +76,24 @@ extension RankTable {
         }
       }
     }
-    let now = groupCounts(rows, at: time, by: tally) { places[$0.position.id] ?? $0.position }
-    tally.unread &+= now.unread &- counts.unread
-    if var counted = tally.counted {
-      // What stood above the newest that was counted came later, wherever a page puts it.
-      let later = rows.filter { top < $0.row.position }
-      let arrived = groupCounts(later, at: time, by: tally) {
-        places[$0.position.id] ?? $0.position
-      }
-      counted.count &+= arrived.unread &- now.arrived
-      counted.arrived &+= now.arrived &- counts.arrived
-      tally.counted = counted
+    let now = unread(rows, at: time, above: tally.marker) {
+      places[$0.position.id] ?? $0.position
     }
-    if tally.unread != before.unread || tally.known != before.known {
-      tx.feedTable.change(.conversations, in: cid, numbers: nil)
-    }
+    tally.here &+= now &- before
     tx.change(cid, to: tally)
+    if now == before { return }
+    tx.feedTable.change(.conversations, in: cid, numbers: nil)
+    try tx.unreadTable.doubt(cid)
   }
 
-  private struct GroupCounts {
-    var unread: Int64 = 0
-    var arrived: Int64 = 0
-  }
-
-  /// Unread rows of a group that stand above the marker, and above what the server counted. Zero
-  /// where neither of the two is in the group.
-  private func groupCounts(
-    _ rows: [(row: StoredRow, rank: Int)], at time: Int64, by tally: UnreadCounters,
+  /// Unread rows of a group that stand above the marker, where that is in the group.
+  private func unread(
+    _ rows: [(row: StoredRow, rank: Int)], at time: Int64, above marker: Position?,
     place: (StoredRow) -> Position
-  ) -> GroupCounts {
-    let marker = tally.marker ?? .min
-    let top = tally.counted.map { Swift.max(marker, $0.top) }
-    var counts = GroupCounts()
-    guard marker.time == time || top?.time == time else { return counts }
-    for (row, _) in rows where row.flags.isDisjoint(with: .notUnread) {
-      let place = place(row)
-      if marker < place { counts.unread &+= 1 }
-      if let top, top < place { counts.arrived &+= 1 }
-    }
-    return counts
+  ) -> Int64 {
+    guard let marker, marker.time == time else { return 0 }
+    let above = rows.count { marker < place($0.row) && $0.row.flags.isDisjoint(with: .notUnread) }
+    return Int64(clamping: above)
   }
 
   /// Markers name messages: they go where those go.
@@ -131,9 +103,7 @@ extension RankTable {
     if let marker = tally.marker, marker.time == time, let place = places[marker.id] {
       tally.marker = place
     }
-    if let top = tally.counted?.top, top.time == time, let place = places[top.id] {
-      tally.counted?.top = place
-    }
+    if let top = tally.top, top.time == time, let place = places[top.id] { tally.top = place }
     if let told = try tx.unreadReader.toldMarker(cid), told.time == time,
       let place = places[told.id]
     {

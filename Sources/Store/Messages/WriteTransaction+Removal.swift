@@ -66,8 +66,7 @@ extension WriteTransaction {
   package func clearTombstones(_ cid: Int64) throws(StoreFailure) {
     try connection.run("DELETE FROM tombstone WHERE cid = ?", cid)
     try connection.run("DELETE FROM waiting WHERE cid = ?", cid)
-    try unreadTable.dropServerUnread(cid)
-    try PurgedUnreadBook(self).forget(cid)
+    try unreadTable.doubt(cid)
     try unreadTable.forgetTold(cid)
   }
 
@@ -140,11 +139,13 @@ extension WriteTransaction {
   }
 
   private func take(_ rows: [StoredRow], of cid: Int64) throws(StoreFailure) {
+    try unreadTable.keep(
+      rows.map { RowState(position: $0.position, flags: $0.flags) }, of: cid)
     for row in rows {
       let id = row.position.id
       let told = try annotationTable.toldLists(id, in: cid)
-      try feedTable.noteChange(
-        cid, number: row.number, was: RowState(position: row.position, flags: row.flags), now: nil)
+      let state = RowState(position: row.position, flags: row.flags)
+      try feedTable.noteChange(cid, number: row.number, was: state, now: nil, counts: false)
       try connection.run(
         "DELETE FROM message WHERE cid = ? AND time = ? AND key = ?", cid, row.position.time,
         row.position.key)
@@ -152,6 +153,5 @@ extension WriteTransaction {
       if let told { try annotationTable.wait(id, in: cid) { $0.lists = told } }
     }
     noteRows(cid, change: -Int64(rows.count))
-    try unreadTable.noteUnreadUnknown(cid)
   }
 }

@@ -97,7 +97,7 @@ package struct Purge {
     _ rows: [Row], of record: ConversationRecord, _ slice: PurgeSlice
   ) throws(StoreFailure) {
     let cid = record.cid
-    try keepUnread(rows, of: record)
+    try tx.unreadTable.keep(rows.map(\.state), of: cid)
     for row in rows {
       let id = row.position.id
       if row.flags.isDisjoint(with: [.mine, .forgotten]), let told = tx.told(row.flags, row.lists) {
@@ -136,46 +136,5 @@ package struct Purge {
     let stale = try tx.stale(cid)
     let old = stale.without(ranges)
     if old != stale { try tx.save(stale: old, replacing: stale, in: cid) }
-  }
-
-  // MARK: - What is unread
-
-  /// The counts before the rows go: our own of what is stored falls, and what it falls by is kept
-  /// beside it. What the server counted holds them as before; what came since up to the topmost
-  /// one is counted with that from now on.
-  private func keepUnread(
-    _ rows: [Row], of record: ConversationRecord
-  ) throws(StoreFailure) {
-    let cid = record.cid
-    var tally = try tx.tally(cid)
-    let unread = rows.map(\.state).filter { $0.isUnread && tally.isAboveMarker($0.position) }
-    guard let top = unread.map(\.position).max() else { return }
-    let count = Int64(clamping: unread.count)
-    // Where all is counted here, another count is not gone back to.
-    let before = try tx.unreadReader.unread(record)
-    if before.isExact, let counted = tally.counted {
-      let known = counted.count &+ counted.arrived
-      let isVague = counted.isDoubted || counted.isLow || counted.isOutlived
-      if isVague || known != Int64(clamping: before.count) { tally.counted = nil }
-    }
-    try PurgedUnreadBook(tx).add(count, top: top, in: record)
-    if var counted = tally.counted, top > counted.top {
-      let known = try tx.spans(cid).without(try tx.unverified(cid))
-      let isWhole =
-        counted.isWhole || known.covers(counted.top.successor, high: top.successor)
-      let low = max(tally.marker?.successor ?? .min, counted.top.successor)
-      let later = try tx.unreadReader.countUnread(cid, from: low, to: top.successor)
-      counted.count = counted.count.saturating(plus: later)
-      counted.arrived = counted.arrived.saturating(minus: later)
-      counted.top = top
-      if !isWhole {
-        counted.isDoubted = true
-        tx.doubtsCounts = true
-      }
-      tally.counted = counted
-    }
-    tally.unread = tally.unread.saturating(minus: count)
-    tx.change(cid, to: tally)
-    tx.memo?.entry(cid).summary = nil
   }
 }

@@ -40,12 +40,6 @@ struct RoomTables {
         cid INTEGER NOT NULL PRIMARY KEY,
         seq INTEGER NOT NULL
       ) STRICT;
-      CREATE TABLE IF NOT EXISTS purged_unread (
-        cid INTEGER NOT NULL PRIMARY KEY,
-        count INTEGER NOT NULL,
-        time INTEGER NOT NULL,
-        key BLOB NOT NULL
-      ) STRICT;
       CREATE TABLE room (
         cid INTEGER NOT NULL PRIMARY KEY,
         rows INTEGER NOT NULL DEFAULT 0,
@@ -67,7 +61,7 @@ struct RoomTables {
     try addTriggers()
   }
 
-  /// Counts no more. What was purged and not read stays so, and so does who was looked at.
+  /// Counts no more. Who was looked at stays so.
   func drop() throws(StoreFailure) {
     // What only drops tables is no change that SQLite counts, and is not committed.
     try connection.execute(
@@ -85,7 +79,6 @@ struct RoomTables {
 
   /// The table of messages was made anew, and is empty.
   func renew() throws(StoreFailure) {
-    if connection.hasTable("purged_unread") { try connection.execute("DELETE FROM purged_unread") }
     guard isOn else { return }
     try connection.execute("UPDATE room SET rows = 0, bytes = 0")
     try addTriggers()

@@ -9,7 +9,7 @@ enum Schema {
   static let applicationID: Int64 = 0x5449_444C
 
   /// The newest form that this version reads and writes.
-  static let version: Int64 = 15
+  static let version: Int64 = 16
 
   /// The form of the tables that hold what the server said.
   static let cacheForm: Int64 = 3
@@ -74,10 +74,12 @@ enum Schema {
       try connection.execute(
         """
         PRAGMA application_id = 1414087756;
-        PRAGMA user_version = 15;
+        PRAGMA user_version = 16;
         """)
       if binding.positionKind == LogTables.positionKind { try LogTables.create(connection) }
     } else {
+      // Before anything else is read, since it had two columns more.
+      if found >= 5, found < 16 { try UnreadMigration(connection).settleKept() }
       // Before any cache is made anew, which counts no events.
       if found < 11 { try addEventCount(connection) }
       if found < 2 { try addRecent(connection) }
@@ -93,6 +95,7 @@ enum Schema {
       if found < 12 { try addOffered(connection) }
       if found == 13 { try LogTables.addIndexes(connection) }
       if found < 15 { try addTold(connection) }
+      if found < 16 { try UnreadMigration(connection).run() }
     }
     if form < cacheForm {
       try settleKept(connection)
@@ -166,7 +169,6 @@ enum Schema {
     let isOdd = "SELECT 1 FROM message WHERE substr(id, 1, 1) = x'00' LIMIT 1" as StaticString
     if form == cacheForm, try connection.number(isOdd) != nil {
       // An id that begins with a zero byte names its rank from now on.
-      try settleKept(connection)
       try rebuildCache(connection)
     } else if form == cacheForm {
       try connection.execute(
@@ -187,7 +189,6 @@ enum Schema {
     _ connection: Connection, cacheForm form: Int64
   ) throws(StoreFailure) {
     if form == cacheForm {
-      try settleKept(connection)
       try connection.execute(
         """
         UPDATE conversation SET server_unread = NULL, counted_arrived = 0, unread_count =
@@ -340,7 +341,7 @@ enum Schema {
         deletions_us = NULL, deletions_text = NULL, marks_us = NULL, marks_text = NULL,
         top_time = NULL, top_id = NULL,
         lowest_since_us = NULL, total_count = NULL, audited_total = NULL, audited_count = NULL,
-        unread_count = 0, server_unread = NULL, counted_arrived = 0, made_us = NULL;
+        unread_count = 0, server_unread = NULL, made_us = NULL;
       """)
     try createCache(connection)
     try LogTables.renew(connection)

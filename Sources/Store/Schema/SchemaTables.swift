@@ -66,9 +66,7 @@ extension Schema {
         server_unread INTEGER,
         counted_time INTEGER,
         counted_id BLOB,
-        counted_flags INTEGER NOT NULL DEFAULT 0,
         counted_lsn INTEGER NOT NULL DEFAULT 0,
-        counted_arrived INTEGER NOT NULL DEFAULT 0,
         unread_fewer INTEGER NOT NULL DEFAULT 0,
         unread_more INTEGER NOT NULL DEFAULT 0
       ) STRICT;

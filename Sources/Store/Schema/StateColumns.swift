@@ -52,37 +52,24 @@ extension UnreadCounters {
     row.bind(marker?.time)
     row.bind(marker?.key)
     row.bind(named)
-    row.bind(unread)
-    row.bind(counted?.count)
-    row.bind(counted?.top.time)
-    row.bind(counted?.top.key)
-    row.bind(counted?.bits ?? 0)
-    row.bind(counted?.arrived ?? 0)
-    row.bind(counted?.lsn ?? 0)
-    row.bind(fewerLSN)
-    row.bind(moreLSN)
+    row.bind(here)
+    row.bind(number)
+    row.bind(top?.time)
+    row.bind(top?.key)
+    row.bind(told)
+    row.bind(went)
+    row.bind(came)
   }
 
   /// How many they are.
-  static let columns: Int32 = 12
+  static let columns: Int32 = 10
 
   init(_ row: borrowing some ColumnSource & ~Copyable, from column: Int32) {
     self.init(
       marker: Position(row, column: column), named: row.optionalBytes(column + 2),
-      unread: row.count(column + 3) ?? 0, fewerLSN: row.uint(column + 10),
-      moreLSN: row.uint(column + 11))
-    guard let count = row.count(column + 4), let top = Position(row, column: column + 5),
-      let arrived = row.count(column + 8)
-    else {
-      return
-    }
-    let bits = row.int(column + 7)
-    counted = Counted(
-      count: count, top: top, isSharp: bits & 1 != 0, isLow: bits & 4 != 0,
-      isWhole: bits & 2 != 0, arrived: arrived, lsn: row.uint(column + 9),
-      isDoubted: bits & 8 != 0, isOutlived: bits & 32 != 0,
-      isFromNamed: bits & 16 != 0,
-      surplus: min(max(0, bits &>> Counted.surplusShift), Limits.countMax))
+      here: row.count(column + 3) ?? 0, number: row.count(column + 4),
+      top: Position(row, column: column + 5), told: row.uint(column + 7),
+      went: row.uint(column + 8), came: row.uint(column + 9))
   }
 }
 

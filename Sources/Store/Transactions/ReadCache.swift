@@ -47,8 +47,6 @@ final class ReadCache {
     var drafts: Bool?
     /// Conversations of which a list named another last message than is stored.
     var namedLast: Bool?
-    /// Unread messages that were purged.
-    var purged: Bool?
     /// Conversations whose messages are not one trusted range from the beginning on.
     var partial: Int?
   }

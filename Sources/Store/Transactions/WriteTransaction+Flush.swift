@@ -11,8 +11,6 @@ struct ConversationChange {
   var tally: UnreadCounters?
   /// Rows inserted less rows removed.
   var count: Int64 = 0
-  /// A doubt about its unread messages may be settled before the commit.
-  var isUnsettled = false
 
   var isEmpty: Bool { record == nil && tally == nil && count == 0 }
 }
@@ -56,10 +54,6 @@ extension WriteTransaction {
       }
     }
     changed = SmallDictionary()
-    // More may come.
-    for cid in gathered.keys where gathered.value(cid)?.isUnsettled ?? false {
-      unreadTable.settleLater(cid)
-    }
   }
 
   /// What is to be written of a conversation; nil where its count alone changed.

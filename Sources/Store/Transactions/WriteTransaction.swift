@@ -23,8 +23,7 @@ package final class WriteTransaction: ReadTransaction {
   /// than the one that is stored under its id.
   package var applied = (rank: 0, isAnother: false)
   package internal(set) var mustSeal = false
-  /// A server's count of unread messages is exact no more.
-  package internal(set) var doubtsCounts = false
+  package var counting = UnreadCommit()
   var inserted = InsertedRows()
   /// What was changed of conversations and is not yet written.
   var changed = SmallDictionary<Int64, ConversationChange>()
@@ -114,7 +113,7 @@ package final class WriteTransaction: ReadTransaction {
     if rows != 0, index.isOn, try index.follow(rows: Swift.max(rows, 0)) {
       memo?.indexChanges &+= 1
     }
-    try unreadTable.settleDoubts()
+    try unreadTable.settle()
     try flushConversations()
     try feedTable.flushFeed()
     let isNoted =

@@ -1,32 +1,45 @@
-/// When the list of conversations is asked for once more, by itself.
-import Base
+/// When the numbers of unread messages are asked for once more.
 import Testing
 
 @testable import Engine
 
 @Suite struct ListFreshnessTests {
-  @Test func aCountIsAskedForOnceAMinute() {
-    var list = ListFreshness()
-    #expect(list.recountMs == nil)
-    list.doubtCount()
-    #expect(list.recountMs == .min)
-    list.recount(at: 1_000)
-    #expect(list.recountMs == nil)
-    list.doubtCount()
-    #expect(list.recountMs == 1_000 + Limits.recountApartMs)
-    // A new connection asks at once.
-    list.begin()
-    #expect(list.recountMs == .min)
+  private let a: [UInt8] = [1]
+  private let b: [UInt8] = [2]
+
+  /// Protects: one conversation is asked for once a minute at most, and the others need not wait.
+  @Test func aConversationIsAskedForOnceAMinute() {
+    var recounts = Recounts()
+    #expect(recounts.isEmpty && recounts.due(at: 5, where: { _ in true }).isEmpty)
+    recounts.note(a, isWanted: true)
+    #expect(recounts.due(at: 5, where: { _ in true }) == [a])
+    #expect(recounts.due(at: 5, where: { _ in false }).isEmpty)
+    let isTaken = recounts.take([a], at: 5, withList: false)
+    #expect(isTaken && recounts.isEmpty)
+    recounts.note(b, isWanted: true)
+    recounts.note(a, isWanted: true)
+    #expect(recounts.due(at: 6, where: { _ in true }) == [b])
+    #expect(recounts.nextMs(after: 6, where: { _ in true }) == 60_005)
+    #expect(recounts.due(at: 60_005, where: { _ in true }) == [a, b])
+    // A count that is told needs no asking, and each connection begins anew.
+    recounts.note(b, isWanted: false)
+    recounts.begin()
+    #expect(recounts.due(at: 7, where: { _ in true }) == [a])
   }
 
-  @Test func aListIsWholeUntilTheConnectionIsGone() {
+  /// Protects: the whole list is asked for once a minute at most, whatever is in doubt.
+  @Test func theListIsAskedForOnceAMinute() {
     var list = ListFreshness()
     list.becameWhole()
-    #expect(list.isWhole)
-    list.expire()
-    #expect(!list.isWhole)
-    list.becameWhole()
+    list.recounts.note(a, isWanted: true)
+    list.recounts.asksAlone = false
+    let isFirst = list.recounts.take([a], at: 5, withList: true)
+    list.recounts.note(b, isWanted: true)
+    #expect(list.recounts.nextMs(after: 6, where: { _ in true }) == 60_005)
+    let isSecond = list.recounts.take([b], at: 6, withList: true)
+    #expect(isFirst && !isSecond)
+    #expect(list.recounts.due(at: 6, where: { _ in true }) == [b])
     list.begin()
-    #expect(!list.isWhole)
+    #expect(!list.isWhole && list.recounts.asksAlone)
   }
 }

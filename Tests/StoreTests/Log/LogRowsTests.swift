@@ -257,7 +257,7 @@ extension LogRows: InspectedLogTable {
   @Test func aFileIsBoundToItsScheme() throws {
     for (kind, others) in [(2, [0, 1]), (0, [2]), (1, [2])] as [(Int64, [Int64])] {
       let fixture = try Fixture(.file, positionKind: kind)
-      #expect(fixture.store.schemaVersion == 15)
+      #expect(fixture.store.schemaVersion == 16)
       fixture.store.close()
       for other in others {
         var config = fixture.config
@@ -291,12 +291,15 @@ extension LogRows: InspectedLogTable {
       """
       DROP INDEX entry_edits; DROP INDEX entry_reaction; DROP INDEX entry_edited;
       DROP INDEX entry_blurred;
+      ALTER TABLE conversation ADD COLUMN counted_flags INTEGER NOT NULL DEFAULT 0;
+      ALTER TABLE conversation ADD COLUMN counted_arrived INTEGER NOT NULL DEFAULT 0;
       ALTER TABLE operation DROP COLUMN told_us;
       ALTER TABLE operation DROP COLUMN told_by;
       UPDATE entry SET user = NULL WHERE kind IS NULL;
       PRAGMA user_version = 13;
       COMMIT
-      """)
+      """
+    ) { tx throws(StoreFailure) in try tx.settleConversations() }
     try fixture.reopen()
     try fixture.write { tx throws(StoreFailure) in
       let rows = LogRows(tx, cid)

@@ -30,6 +30,7 @@ import Timeline
     var opened = message("a", at: 1)
     opened.digest = 5
     try fixture.apply([opened], cid)
+    try fixture.write { tx throws(StoreFailure) in try tx.settleConversations() }
     try fixture.write { tx throws(StoreFailure) in
       try tx.quarantineTable.quarantine(
         cid, bytes: bytes("{}"), reason: 1, low: position(5, ""), high: position(6, ""))

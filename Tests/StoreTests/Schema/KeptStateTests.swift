@@ -19,7 +19,7 @@ import Timeline
     let record = try rx.conversation(cid: cid)
     return Known(
       rows: try rx.count(cid, from: .min, to: .max), total: record?.totalCount,
-      marker: try rx.unreadReader.readMarker(cid), unread: Int(try rx.tally(cid).unread))
+      marker: try rx.unreadReader.readMarker(cid), unread: Int(try rx.tally(cid).here))
   }
 
   private static let stored: StaticString = "SELECT message_count FROM conversation WHERE cid = ?"

@@ -101,6 +101,8 @@ final class Fixture {
 
   /// What takes a file of the twelfth form back to the tenth, but for its number.
   static let toTenthForm: StaticString = """
+    ALTER TABLE conversation ADD COLUMN counted_flags INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE conversation ADD COLUMN counted_arrived INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE operation DROP COLUMN told_us;
     ALTER TABLE operation DROP COLUMN told_by;
     DROP TABLE offered;
@@ -111,6 +113,8 @@ final class Fixture {
 
   /// What takes a file of the twelfth form back to the ninth, but for its number.
   static let toNinthForm: StaticString = """
+    ALTER TABLE conversation ADD COLUMN counted_flags INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE conversation ADD COLUMN counted_arrived INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE operation DROP COLUMN told_us;
     ALTER TABLE operation DROP COLUMN told_by;
     DROP TABLE offered;

@@ -181,7 +181,7 @@ import Timeline
       server = now
       unseen += left.subtracting(stored).count
       let unread = try fixture.read { tx throws(StoreFailure) -> Unread in
-        let (kept, slow) = (try tx.tally(cid).unread, try UnreadTests.slow(tx, cid))
+        let (kept, slow) = (try tx.tally(cid).here, try UnreadTests.slow(tx, cid))
         #expect(kept == Int64(slow))
         guard let record = try tx.conversation(cid: cid) else { throw .damaged }
         return try tx.unreadReader.unread(record)

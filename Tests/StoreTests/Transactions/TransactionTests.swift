@@ -192,7 +192,7 @@ import Timeline
 
   @Test(
     arguments: [
-      ("PRAGMA user_version = 16", StoreFailure.tooNew),
+      ("PRAGMA user_version = 17", StoreFailure.tooNew),
       ("PRAGMA application_id = 1", StoreFailure.notOurs),
       ("PRAGMA user_version = 0", StoreFailure.damaged),
     ] as [(StaticString, StoreFailure)])
@@ -356,6 +356,8 @@ import Timeline
       try tx.connection.execute(
         """
         DROP TABLE offered;
+        ALTER TABLE conversation ADD COLUMN counted_flags INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE conversation ADD COLUMN counted_arrived INTEGER NOT NULL DEFAULT 0;
         ALTER TABLE operation DROP COLUMN told_us;
         ALTER TABLE operation DROP COLUMN told_by;
         """)

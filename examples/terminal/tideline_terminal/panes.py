@@ -134,8 +134,7 @@ class ConversationPane(Lines):
     def _below(self, row: Conversation) -> Text:
         badge = ""
         if row.unread:
-            exact = ConversationFlags.UNREAD_EXACT in row.flags
-            badge = f" {row.unread if row.unread < 1_000 else '999+'}{'' if exact else '+'} "
+            badge = f" {row.unread if row.unread < 1_000 else '999+'} "
         text = self._preview(row)
         text.truncate(max(1, self.size.width - 3 - len(badge)), overflow="ellipsis", pad=True)
         text.append(" ")

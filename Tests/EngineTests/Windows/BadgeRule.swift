@@ -1,0 +1,199 @@
+/// The number of unread messages is what the server told last, moved by what is seen since, and is
+/// asked for again where something is seen of which it may or may not know.
+import Engine
+import ReferenceServer
+import Testing
+import Timeline
+
+@Suite struct BadgeRule {
+  /// A row of the list, or of the conversation where no list is open: `20`, or `20?`.
+  private func badge(_ world: World) throws -> String {
+    let row = try #require(try world.client.conversation(Array(world.room.utf8)).rows.first)
+    let isExact = row.flags & ConversationFlags.unreadExact != 0
+    return "\(row.unread)\(isExact ? "" : "?")"
+  }
+
+  private func world(
+    _ count: Int, knobs: ServerKnobs = ServerKnobs(), profile: Profile = Profile(),
+    seed: UInt64 = 1
+  ) throws -> World {
+    let world = try World(knobs: knobs, profile: profile, seed: seed)
+    world.post(count)
+    world.timestampGroup(ms: 60_000)
+    return world
+  }
+
+  private func markRead(_ world: World, _ index: Int) {
+    _ = world.server.moveReadMarker(
+      conversation: world.room, id: world.server.truth(world.room)[index].id, user: "me")
+  }
+
+  private func unread(_ world: World) -> Int {
+    world.server.unread(world.room, of: "me").count
+  }
+
+  private func without(_ member: String, _ answer: String) -> String {
+    guard let at = answer.firstRange(of: #","\#(member)":"#)?.lowerBound else { return answer }
+    let rest = answer[answer.index(after: at)...].drop { $0 != "," && $0 != "}" }
+    return "\(answer[..<at])\(rest)"
+  }
+
+  // MARK: Faults of the rule that went before
+
+  /// Protects: a count that comes while an own mark waits is asked for again once the server has
+  /// the mark.
+  @Test(arguments: [true, false]) func aCountBesideAWaitingMarkIsAskedForAgain(
+    _ hasList: Bool
+  ) throws {
+    let world = try world(30)
+    try world.connect()
+    let list = hasList ? try TestList(world.client) : nil
+    try list?.settle(world)
+    try world.sync()
+    try world.sync(.conversations)
+    try world.client.disconnected()
+    try world.act("mark_last_read", try #require(world.truth().last))
+    #expect(try badge(world).hasPrefix("0"))
+    world.post(20)
+    try world.client.connected()
+    var late: String?
+    world.alter = { request, answer in
+      guard request.contains("mark_last_read"), late == nil else { return answer }
+      late = answer
+      return nil
+    }
+    try world.sync(.conversations)
+    try world.sync()
+    _ = try world.client.receive(Array(try #require(late).utf8))
+    try world.wait(ms: 61_000)
+    try list?.settle(world)
+    #expect(try badge(world) == "20")
+  }
+
+  /// Protects: counts of a server that tells no marker are taken after an own mark, too.
+  @Test func aCountWithoutAMarkerIsTakenAfterAnOwnMark() throws {
+    let world = try world(30)
+    world.alter = { [self] _, answer in without("last_read_message_id", answer) }
+    try world.connect()
+    try world.sync(.conversations)
+    try world.sync()
+    try world.act("mark_last_read", world.truth()[9])
+    try world.run()
+    markRead(world, 29)
+    try world.sync(.conversations)
+    #expect(try badge(world) == "0")
+  }
+
+  /// Protects: a marker that is told without a count, and whose message is not stored, makes the
+  /// number inexact, and it is asked for.
+  @Test(arguments: [true, false]) func aNamedMarkerThatIsNotStoredIsAskedAfter(
+    _ hasList: Bool
+  ) throws {
+    let world = try world(20)
+    try world.connect()
+    let list = hasList ? try TestList(world.client) : nil
+    try list?.settle(world)
+    try world.sync(.conversations)
+    try world.sync()
+    #expect(try badge(world) == "20")
+    world.post(20)
+    markRead(world, 34)
+    try world.hand(
+      """
+      {"type":"conversation_updated","conversation_id":"room","conversation":\
+      {"conversation_id":"room","last_read_message_id":"\(world.truth()[34])"}}
+      """)
+    try world.run()
+    try world.wait(ms: 61_000)
+    try world.run()
+    #expect(try badge(world).hasPrefix("5"))
+  }
+
+  // MARK: One printed second
+
+  /// Protects: rows of the last printed second, or of the marker's, are counted once, whatever the
+  /// order of their ids.
+  @Test(arguments: [ServerKnobs.Ties.arrival, .id], [true, false])
+  func whatSharesTheLastSecondIsCountedOnce(_ ties: ServerKnobs.Ties, _ hasMarker: Bool) throws {
+    for seed in 1...30 as ClosedRange<UInt64> {
+      var knobs = ServerKnobs()
+      knobs.ties = ties
+      var profile = Profile()
+      profile.ties = ties == .arrival ? .arrival : .id
+      let world = try World(knobs: knobs, profile: profile, seed: seed)
+      world.post(4, everyMs: 1_000)
+      world.post(3, everyMs: 0)
+      if hasMarker { markRead(world, 4) }
+      try world.connect()
+      let list = try TestList(world.client)
+      try list.settle(world)
+      #expect(try badge(world) == "\(unread(world))", "seed \(seed)")
+      try world.sync(.older, want: 100)
+      try list.settle(world)
+      try expectTrue(world, "seed \(seed), all")
+      // More of the same second, and a look at the newest page before the list tells.
+      world.post(2, everyMs: 0)
+      try world.sync()
+      try list.settle(world)
+      try expectTrue(world, "seed \(seed), more")
+      try world.sync(.conversations)
+      try expectTrue(world, "seed \(seed), told")
+      #expect(try badge(world).hasPrefix("\(unread(world))"), "seed \(seed)")
+    }
+  }
+
+  private func expectTrue(_ world: World, _ place: String) throws {
+    let badge = try badge(world)
+    #expect(badge.hasSuffix("?") || badge == "\(unread(world))", "\(place): \(badge)")
+  }
+
+  // MARK: Away
+
+  /// Protects: a read on another device that a page shows after the count is in the count.
+  @Test(arguments: [true, false])
+  func aReadThatAPageShowsAfterTheCountIsInIt(_ hasList: Bool) throws {
+    let world = try world(41)
+    try world.connect()
+    let list = hasList ? try TestList(world.client) : nil
+    try world.sync(.conversations)
+    try list?.settle(world)
+    try world.sync()
+    #expect(try badge(world) == "41")
+    try world.client.disconnected()
+    _ = world.server.markRead(
+      conversation: world.room, ids: [world.truth()[20]], user: "me")
+    try world.client.connected()
+    try world.sync(.conversations)
+    try list?.settle(world)
+    try world.sync()
+    try world.sync(.refresh(.min, .beforePending))
+    #expect(try badge(world).hasPrefix("40"))
+  }
+
+  /// Protects: deletions that a catch-up shows after the count are in the count.
+  @Test(arguments: [2, 4], [true, false])
+  func deletionsWhileAwayAreInTheCount(_ count: Int, _ hasList: Bool) throws {
+    let world = try world(10)
+    markRead(world, 5)
+    try world.connect()
+    let list = hasList ? try TestList(world.client) : nil
+    try world.sync(.conversations)
+    try list?.settle(world)
+    try world.sync()
+    try world.sync(.older, want: 100)
+    #expect(try badge(world) == "4")
+    try world.client.disconnected()
+    world.server.delete(conversation: world.room, ids: Array(world.truth().suffix(4).prefix(2)))
+    if count == 4 {
+      world.server.delete(conversation: world.room, ids: Array(world.truth().suffix(2)))
+    }
+    try world.client.connected()
+    try world.sync(.conversations)
+    try list?.settle(world)
+    try world.sync()
+    #expect(try badge(world).hasPrefix("\(4 - count)"))
+    try world.wait(ms: 61_000)
+    try list?.settle(world)
+    #expect(try badge(world) == "\(4 - count)")
+  }
+}
