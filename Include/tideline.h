@@ -1706,11 +1706,12 @@ typedef struct tl_list_config {
  * Flags of #tl_conversation.
  *
  * `unread` is the server's number as it was told last, with what was seen since. It is
- * our own count where the server tells none, or where the number is not sure and all is
- * here. #TL_CONVERSATION_UNREAD_EXACT: it was told on this connection (or on the last
- * one, until this one has told of the conversation), and everything since is accounted
- * for. It changes only with a told count, a message that came, one that was read or
- * went, or when the messages that it stands for have all arrived.
+ * our own count where the server tells none, or where the number is of an earlier
+ * connection, is not sure, and an answer shows that all is here.
+ * #TL_CONVERSATION_UNREAD_EXACT: it was told on this connection (or on the last one,
+ * until this one has told of the conversation), and everything since is accounted for.
+ * It changes only with a told count, a message that came, one that was read or went, or
+ * when the messages that it stands for have all arrived.
  */
 enum {
   TL_CONVERSATION_PENDING = 1u << 0,      /**< Made here, not yet by the server; `id` is its client id. */

@@ -76,8 +76,10 @@ package enum Limits {
   /// Two answers on one connection speak for a restore where they are as far apart; and
   /// conversations of which one answer has spoken.
   package static let restoreApartMs: Int64 = 60_000
-  package static let recountApartMs: Int64 = 60_000
   package static let restoresDoubted = 4_096
+  /// A number of unread messages is asked for so far apart, when all else has rested for so long.
+  package static let recountApartMs: Int64 = 60_000
+  package static let recountRestMs: Int64 = 1_000
   /// So many unread messages are walked through for the first of them, where no marker is told.
   package static let markerWalkMax = 500
   /// Lines of one kind that the host's log is told in a period.

@@ -96,6 +96,19 @@ enum Frames {
     return String(decoding: bytes[(start + 1)..<end], as: UTF8.self)
   }
 
+  /// The first member `name` that is an object. Strings in these frames hold no braces.
+  static func object(_ name: String, _ bytes: [UInt8]) -> [UInt8]? {
+    guard let start = find(Array("\"\(name)\":{".utf8), in: bytes, from: 0) else { return nil }
+    let from = start + name.utf8.count + 3
+    var depth = 0
+    for index in from..<bytes.count {
+      if bytes[index] == 0x7B { depth += 1 }
+      if bytes[index] == 0x7D { depth -= 1 }
+      if depth == 0 { return Array(bytes[from...index]) }
+    }
+    return nil
+  }
+
   /// The first member `name` that is a number.
   static func number(_ name: String, _ bytes: [UInt8]) -> Int? {
     guard let start = valueStart(name, bytes) else { return nil }

@@ -106,10 +106,20 @@ extension World {
       guard let before, !eyes.isFree, before.unread != badge.unread else { continue }
       let cause = eyes.causes[index] ?? Eyes.Cause()
       if eyes.isForeseen(badge.unread, after: before.unread, for: cause, in: index) { continue }
+      let difference = try unreadDifference(index)
       throw Violation(
-        "the badge of c\(index) goes from \(before) to \(badge), and \(cause) was told")
+        "the badge of c\(index) goes from \(before) to \(badge), and \(cause) was told; "
+          + difference)
     }
     eyes.endLook()
+  }
+
+  private func unreadDifference(_ conversation: Int) throws -> String {
+    let page = try client.page(conversations[conversation].bytes, limit: 10_000)
+    let here = Set(page.rows.filter(\.unread).map { Self.text($0.id) })
+    let there = server.unread(conversations[conversation].name, of: Self.me)
+    return "unread here \(here.count), only here \(here.subtracting(there).sorted()), only on the "
+      + "server \(Set(there).subtracting(here).sorted())"
   }
 
   /// What is stored and unread is counted. Nothing else is, where the server has told no count:

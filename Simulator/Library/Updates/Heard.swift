@@ -18,9 +18,17 @@ struct Told {
   var things: [(key: String, body: [UInt8]?)] = []
   var tokens: [Int] = []
 
-  /// Nil for an answer.
+  /// Nil for an answer, but for one about a conversation: the device asks for its count.
   init?(_ frame: [UInt8]) {
     guard let type = Frames.type(frame) else { return nil }
+    let answer = Frames.answer(frame)
+    if Frames.type(answer) == "get_conversation" {
+      guard let body = Frames.object("conversation", answer),
+        let id = Frames.string("conversation_id", body)
+      else { return nil }
+      things = [("conversation/\(id)", body)]
+      return
+    }
     if type == "update" {
       isUpdate = true
       ref = Frames.string("ref", frame)

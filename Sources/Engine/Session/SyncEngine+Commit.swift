@@ -29,7 +29,7 @@ extension SyncEngine {
       try store.write(isRefused: isRefused) { tx throws(StoreFailure) in
         tx.seals = config.seals
         tx.origin = origin
-        tx.counting.connectedAt = tracker.isUp ? memory.live.beganLSN : nil
+        tx.counting.connectedAt = memory.live.beganLSN
         tx.counting.losesNoPush = config.profile.pushIsLossless
         // First, since the body may owe one of them again.
         if !acknowledgements.settled.isEmpty {

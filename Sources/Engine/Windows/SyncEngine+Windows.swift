@@ -196,7 +196,8 @@ extension SyncEngine {
   func recount(_ now: Instant) {
     guard tracker.isUp, !list.recounts.isEmpty,
       scheduler.jobs.allSatisfy({ outbox.isUnmade($0.request.conversation) })
-    else { return }
+    else { return list.recounts.wake() }
+    guard list.recounts.rests(at: now.monotonicMs) else { return }
     var due = list.recounts.due(at: now.monotonicMs, where: mayRecount)
     if due.isEmpty { return }
     do throws(StoreFailure) {

@@ -125,9 +125,9 @@ package struct NamedLastTable {
     return nil
   }
 
-  /// Which message is the last one is not known here: an open list asks the server, once a minute
-  /// at most.
-  package func doubt() { tx.doubtsCounts = true }
+  /// Which message is the last one is not known here: the server is asked, as for a number of
+  /// unread messages.
+  package func doubt() { tx.counting.recounts[cid, default: true] = true }
 
   private func forget() throws(StoreFailure) {
     try tx.connection.run("DELETE FROM entity WHERE kind = ? AND cid = ?", NamedLast.kind, cid)

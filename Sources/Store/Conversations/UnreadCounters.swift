@@ -56,7 +56,7 @@ enum UnreadSource {
 
 /// What a change does to the exactness of the number; the greater of two goes.
 enum UnreadEffect: Int {
-  /// Nothing. All that is here takes the place of a number that is not exact.
+  /// Nothing.
   case settle
   /// A row came below `top`: no more may be here than were counted, from where that is known.
   case came
@@ -109,8 +109,10 @@ extension UnreadCounters {
   }
 
   /// The end of a commit. `isWhole`: it leaves everything from the marker to the present here.
+  /// `isAnswer`: it takes an answer, and the number was not told on this connection; otherwise the
+  /// number stays, and the server is asked for it.
   mutating func settle(
-    _ effect: UnreadEffect, isWhole: Bool, newest: Position?
+    _ effect: UnreadEffect, isWhole: Bool, isAnswer: Bool, newest: Position?
   ) -> UnreadEffect {
     guard let number else { return .settle }
     let agrees =
@@ -120,7 +122,7 @@ extension UnreadCounters {
     if isExact, agrees { return .settle }
     let isNews = isExact && effect != .wentHere
     isExact = false
-    if isWhole {
+    if isWhole, isAnswer || toldLSN == 0 && here == number {
       self.number = toldLSN == 0 ? nil : here
       top = newest
     }

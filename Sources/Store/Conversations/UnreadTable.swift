@@ -7,7 +7,7 @@ package import Timeline
 
 /// What a commit is told for the numbers of unread messages, and what it finds.
 package struct UnreadCommit {
-  /// The newest commit when this connection began, nil without one; whether it loses no push.
+  /// The newest commit when the last connection began; whether it loses no push.
   package var connectedAt: UInt64?
   package var losesNoPush = false
   /// Conversations of which the number is to be asked for, or is told.
@@ -75,8 +75,12 @@ extension UnreadTable {
     if isOwn { return .own }
     if let since = tx.heardSince { return since <= tally.toldLSN ? .sure : .push }
     if tx.origin == .pushed { return .push }
-    guard let began = tx.counting.connectedAt, began < tally.toldLSN else { return .shown }
+    guard isOfThisConnection(tally) else { return .shown }
     return tx.counting.losesNoPush ? .counted : .doubtful
+  }
+
+  private func isOfThisConnection(_ tally: UnreadCounters) -> Bool {
+    tx.counting.connectedAt.map { $0 < tally.toldLSN } ?? false
   }
 
   /// Something was read or deleted of which nothing is stored.
@@ -145,7 +149,11 @@ extension UnreadTable {
       else { continue }
       let isWhole = try tx.unreadReader.isWhole(tally, of: record)
       let newest = isWhole ? try tx.newest(cid) : nil
-      try update(cid) { $0.settle(effect, isWhole: isWhole, newest: newest) }
+      let isAnswer =
+        tx.origin != .own && tx.origin != .pushed && !isOfThisConnection(tally)
+      try update(cid) {
+        $0.settle(effect, isWhole: isWhole, isAnswer: isAnswer, newest: newest)
+      }
     }
     tx.counting.unsettled = SmallDictionary()
   }

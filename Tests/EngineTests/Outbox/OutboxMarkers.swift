@@ -39,7 +39,7 @@ import Testing
     let all = try world.cached()
     if isTold {
       try world.act("mark_last_read", all[40])
-      try world.run()
+      try world.wait(ms: 2_000)
     }
     func unread() throws -> (Int, Bool) {
       let row = try #require(try world.client.conversation(Array("room".utf8)).rows.first)
@@ -66,6 +66,7 @@ import Testing
     try world.connect()
     try world.run()
     #expect(told(world) == [all[60]])
+    try world.wait(ms: 2_000)
     #expect(try unread() == (49, true) || isTold)
   }
 

@@ -176,7 +176,7 @@ import Testing
     world.timestampGroup(ms: 61_000)
     world.server.delete(conversation: "room", ids: [ids[6]], lateUs: 0)
     try world.run()
-    _ = try world.client.advance()
+    try world.wait(ms: 2_000)
     try list.settle(world)
     #expect(try lasts(list) == ["room room 0", "other other 2"])
     world.client.close()

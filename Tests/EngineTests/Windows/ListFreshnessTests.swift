@@ -27,6 +27,22 @@ import Testing
     #expect(recounts.due(at: 7, where: { _ in true }) == [a])
   }
 
+  /// Protects: what happens together is asked for once, and after what a window asks for.
+  @Test func nothingIsAskedForBeforeAllElseRests() {
+    var recounts = Recounts()
+    recounts.note(a, isWanted: true)
+    var isAtRest = recounts.rests(at: 5)
+    #expect(!isAtRest && recounts.nextMs(after: 5, where: { _ in true }) == 1_005)
+    recounts.note(b, isWanted: true)
+    isAtRest = recounts.rests(at: 1_004)
+    #expect(!isAtRest)
+    isAtRest = recounts.rests(at: 1_005)
+    #expect(isAtRest)
+    recounts.wake()
+    isAtRest = recounts.rests(at: 1_006)
+    #expect(!isAtRest)
+  }
+
   /// Protects: the whole list is asked for once a minute at most, whatever is in doubt.
   @Test func theListIsAskedForOnceAMinute() {
     var list = ListFreshness()
