@@ -23,8 +23,6 @@ package struct IDSet: Sendable {
     insert(all: ids)
   }
 
-  package var isEmpty: Bool { count == 0 }
-
   package var count: Int { hashed?.count ?? few.count }
 
   /// All of them, in no order.

@@ -23,7 +23,7 @@ extension SyncEngine {
     let before = memory.learned
     var changed: [(UInt64, OpenOperation?)] = []
     var mustSeal = false
-    var recounts: [(conversation: [UInt8], isWanted: Bool)] = []
+    var counting = UnreadCommit()
     let isRefused = config.commits?.begins(self) ?? false
     do {
       try store.write(isRefused: isRefused) { tx throws(StoreFailure) in
@@ -38,17 +38,15 @@ extension SyncEngine {
         try body(tx)
         mustSeal = tx.mustSeal
         try tx.unreadTable.settle()
-        for cid in tx.counting.recounts.keys {
-          guard let name = try tx.conversation(cid: cid)?.id else { continue }
-          recounts.append((name, tx.counting.recounts.value(cid) ?? false))
-        }
+        counting = tx.counting
         for seq in tx.feedTable.changedOperations.sorted() {
           changed.append((seq, try tx.operation(seq).map { OpenOperation($0) }))
         }
       }
       acknowledgements.flushed()
       if mustSeal { outbox.noteSeal() }
-      for (name, isWanted) in recounts { list.recounts.note(name, isWanted: isWanted) }
+      for (cid, isWanted) in counting.recounts { list.recounts.note(cid, isWanted: isWanted) }
+      if let cid = counting.caughtUp { list.recounts.bringBack(cid) }
       for (seq, operation) in changed { follow(seq, operation) }
       if !memory.effects.isEmpty { follow(memory.takeEffects()) }
       if store.lsn != lastLSN {

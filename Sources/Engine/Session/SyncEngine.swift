@@ -174,7 +174,7 @@ final class SyncEngine {
       }
       next = min(next, outbox.deadlineMs(after: now.monotonicMs) ?? .max)
       if let check = memory.restores.nextMs, check > now.monotonicMs { next = min(next, check) }
-      next = min(next, list.recounts.nextMs(after: now.monotonicMs, where: mayRecount) ?? .max)
+      next = min(next, list.recounts.nextMs(after: now.monotonicMs) ?? .max)
       if let again = subscriptions.nextMs, again > now.monotonicMs {
         next = min(next, again)
       }

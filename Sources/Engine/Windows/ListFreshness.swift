@@ -23,9 +23,8 @@ struct ListFreshness {
 
 /// Conversations of which the number is to be asked for, and when each of them was.
 struct Recounts {
-  private var wanted = IDSet()
-  /// The list of all conversations has no name.
-  private var notBeforeMs: [[UInt8]: Int64] = [:]
+  private var wanted: Set<Int64> = []
+  private var notBeforeMs: [Int64: Int64] = [:]
   /// Until when all else has to rest, from the first look at rest on.
   private var restsUntilMs: Int64?
   /// The server tells the count of one conversation, as far as is known.
@@ -33,6 +32,8 @@ struct Recounts {
 
   /// So many are asked for one by one.
   static let aloneMax = 8
+  /// The list of all conversations, beside them.
+  private static let list: Int64 = 0
 
   var isEmpty: Bool { wanted.isEmpty }
 
@@ -42,8 +43,8 @@ struct Recounts {
     asksAlone = true
   }
 
-  mutating func note(_ conversation: [UInt8], isWanted: Bool) {
-    if isWanted { wanted.insert(conversation) } else { wanted.remove(conversation) }
+  mutating func note(_ cid: Int64, isWanted: Bool) {
+    if isWanted { wanted.insert(cid) } else { wanted.remove(cid) }
   }
 
   /// Something else is under way.
@@ -56,30 +57,40 @@ struct Recounts {
     return nowMs >= until
   }
 
-  private func dueMs(_ conversation: [UInt8]) -> Int64 { notBeforeMs[conversation] ?? .min }
+  private func dueMs(_ cid: Int64) -> Int64 { notBeforeMs[cid] ?? .min }
 
   /// Those that may be asked for now, in one order on each device.
-  func due(at nowMs: Int64, where mayAsk: ([UInt8]) -> Bool) -> [[UInt8]] {
-    wanted.all.filter { dueMs($0) <= nowMs && mayAsk($0) }
-      .sorted { $0.lexicographicallyPrecedes($1) }
-  }
+  func due(at nowMs: Int64) -> [Int64] { wanted.filter { dueMs($0) <= nowMs }.sorted() }
 
   /// When the next one may be asked for that may not be now.
-  func nextMs(after nowMs: Int64, where mayAsk: ([UInt8]) -> Bool) -> Int64? {
-    wanted.all.lazy.filter(mayAsk).map { [self] in
-      max(dueMs($0), restsUntilMs ?? .min, asksAlone ? .min : dueMs([]))
-    }.filter { $0 > nowMs }.min()
+  func nextMs(after nowMs: Int64) -> Int64? {
+    let first = max(restsUntilMs ?? .min, asksAlone ? .min : dueMs(Self.list))
+    var next: Int64?
+    for cid in wanted where max(first, dueMs(cid)) > nowMs && dueMs(cid) < .max {
+      next = min(next ?? .max, max(first, dueMs(cid)))
+    }
+    return next
+  }
+
+  private mutating func putOff(_ cid: Int64, at nowMs: Int64) {
+    notBeforeMs[cid] = nowMs.saturating(plus: Limits.recountApartMs)
+  }
+
+  /// Nobody looks at it on this connection, until it is caught up with.
+  mutating func putAside(_ cid: Int64) { notBeforeMs[cid] = .max }
+
+  mutating func bringBack(_ cid: Int64) {
+    if dueMs(cid) == .max { notBeforeMs[cid] = nil }
   }
 
   /// They are asked for; false where the list was a minute ago.
-  mutating func take(_ asked: [[UInt8]], at nowMs: Int64, withList: Bool) -> Bool {
-    if withList, dueMs([]) > nowMs { return false }
+  mutating func take(_ asked: some Sequence<Int64>, at nowMs: Int64, withList: Bool) -> Bool {
+    if withList, dueMs(Self.list) > nowMs { return false }
+    if withList { putOff(Self.list, at: nowMs) }
     restsUntilMs = nil
-    let again = nowMs.saturating(plus: Limits.recountApartMs)
-    if withList { notBeforeMs[[]] = again }
-    for conversation in asked {
-      wanted.remove(conversation)
-      notBeforeMs[conversation] = again
+    for cid in asked {
+      wanted.remove(cid)
+      putOff(cid, at: nowMs)
     }
     return true
   }

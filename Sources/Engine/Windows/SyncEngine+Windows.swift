@@ -198,35 +198,32 @@ extension SyncEngine {
       scheduler.jobs.allSatisfy({ outbox.isUnmade($0.request.conversation) })
     else { return list.recounts.wake() }
     guard list.recounts.rests(at: now.monotonicMs) else { return }
-    var due = list.recounts.due(at: now.monotonicMs, where: mayRecount)
+    let (due, asksAlone) = (list.recounts.due(at: now.monotonicMs), list.recounts.asksAlone)
     if due.isEmpty { return }
+    var free: [(cid: Int64, name: [UInt8])] = []
     do throws(StoreFailure) {
-      due = try store.read { rx throws(StoreFailure) in
-        var free: [[UInt8]] = []
-        for name in due {
-          guard let cid = try rx.conversation(name)?.cid, try !rx.unreadReader.hasQueued(cid)
-          else { continue }
-          free.append(name)
+      try store.read { rx throws(StoreFailure) in
+        for cid in due {
+          // Somebody looks at it, or it was synced on this connection.
+          guard let name = try rx.conversation(cid: cid)?.id,
+            windows.asksList || asksAlone && memory.live.wasLive(name)
+          else {
+            list.recounts.putAside(cid)
+            continue
+          }
+          if try !rx.unreadReader.hasQueued(cid) { free.append((cid, name)) }
         }
-        return free
       }
     } catch {
       return
     }
-    let asksAlone = list.recounts.asksAlone
-    if windows.asksList, due.count > Recounts.aloneMax || !asksAlone {
-      guard list.recounts.take(due, at: now.monotonicMs, withList: true) else { return }
-      scheduler.add(SyncRequest(kind: .conversations))
-    } else if asksAlone {
-      due = Array(due.prefix(Recounts.aloneMax))
-      _ = list.recounts.take(due, at: now.monotonicMs, withList: false)
-      for name in due { scheduler.add(SyncRequest(conversation: name, kind: .count)) }
-    }
-  }
-
-  /// Somebody looks at it, or it was synced on this connection.
-  func mayRecount(_ conversation: [UInt8]) -> Bool {
-    windows.asksList || list.recounts.asksAlone && memory.live.wasLive(conversation)
+    let withList = windows.asksList && (free.count > Recounts.aloneMax || !asksAlone)
+    free.removeLast(withList ? 0 : max(0, free.count - Recounts.aloneMax))
+    guard !free.isEmpty,
+      list.recounts.take(free.map(\.cid), at: now.monotonicMs, withList: withList)
+    else { return }
+    if withList { return _ = scheduler.add(SyncRequest(kind: .conversations)) }
+    for (_, name) in free { scheduler.add(SyncRequest(conversation: name, kind: .count)) }
   }
 
   // MARK: Typing

@@ -127,7 +127,7 @@ package struct NamedLastTable {
 
   /// Which message is the last one is not known here: the server is asked, as for a number of
   /// unread messages.
-  package func doubt() { tx.counting.recounts[cid, default: true] = true }
+  package func doubt() { tx.counting.recounts[cid] = true }
 
   private func forget() throws(StoreFailure) {
     try tx.connection.run("DELETE FROM entity WHERE kind = ? AND cid = ?", NamedLast.kind, cid)

@@ -1,28 +1,28 @@
 /// Values by key, in the order in which they came: searched through while they are few, as in
 /// most commits, and by hash when they are many.
 
-package struct SmallDictionary<Key: Hashable, Value> {
+struct SmallDictionary<Key: Hashable, Value> {
   /// Keys that are searched through.
   private static var shortMax: Int { 8 }
 
-  package private(set) var keys: [Key] = []
+  private(set) var keys: [Key] = []
   private var values: [Value] = []
   /// All keys, once they are many.
   private var index: [Key: Int] = [:]
 
-  package var isEmpty: Bool { keys.isEmpty }
+  var isEmpty: Bool { keys.isEmpty }
 
   private func place(of key: Key) -> Int? {
     keys.count > Self.shortMax ? index[key] : keys.lastIndex(of: key)
   }
 
   /// Nil where nothing came under that key.
-  package func value(_ key: Key) -> Value? {
+  func value(_ key: Key) -> Value? {
     place(of: key).map { values[$0] }
   }
 
   /// The value of a key, `initial` where there is none yet.
-  package subscript(key: Key, default initial: @autoclosure () -> Value) -> Value {
+  subscript(key: Key, default initial: @autoclosure () -> Value) -> Value {
     get { value(key) ?? initial() }
     _modify {
       let place = place(of: key) ?? append(key, initial())

@@ -30,7 +30,7 @@ extension UnreadTable {
         if isPassed { try name(nil, in: cid) }
       }
     }
-    let tally = try tx.tally(cid)
+    var tally = try tx.tally(cid)
     guard let count, (0...Limits.countMax).contains(count) else {
       // How many are unread above a message that is not stored nobody knows.
       if tally.named != before.named, try tx.unreadReader.isAhead(tally, cid) { try doubt(cid) }
@@ -41,15 +41,13 @@ extension UnreadTable {
     let isMixed = !isRead && before.went > issued
     let isBehind = isRead ? false : try isBehind(lastRead, tally, in: cid)
     guard covered == nil, !isMixed, !isBehind else {
-      return try update(cid) { tally in
-        // A server that stays behind is asked once.
-        let isAsked = covered != nil || isMixed || tally.isExact
-        if tally.number == nil || !isMixed && covered != nil {
-          tally.number = max(count &- (covered ?? 0), min(count, tally.here))
-          (tally.top, tally.told) = (nil, tx.lsn &<< 1)
-        }
-        return isAsked ? .unsure : .inexact
+      // A server that stays behind is asked once.
+      let isAsked = covered != nil || isMixed || tally.isExact
+      if tally.number == nil || !isMixed && covered != nil {
+        tally.number = max(count &- (covered ?? 0), min(count, tally.here))
+        (tally.top, tally.told) = (nil, tx.lsn &<< 1)
       }
+      return try write(tally, isAsked ? .unsure : .inexact, in: cid)
     }
     let high = newest.map { Position.after(timestampGroup: $0.time) } ?? ReadTransaction.beyond
     let later = try tx.unreadReader.countUnread(
@@ -64,13 +62,11 @@ extension UnreadTable {
       !hasCome && isTopmost && (newest != nil || count == 0)
       && (issued < tx.lsn || tx.heardSince != nil)
     tx.counting.unsettled[cid, default: .settle] = .settle
-    try update(cid) { tally in
-      tally.number = min((isRead ? 0 : count) &+ later, Limits.countMax)
-      tally.top = newest
-      tally.told = tx.lsn &<< 1 | (isExact ? 1 : 0)
-      return hasCome ? .unsure : .settle
-    }
-    tx.counting.recounts[cid, default: hasCome] = hasCome
+    tally.number = min((isRead ? 0 : count) &+ later, Limits.countMax)
+    tally.top = newest
+    tally.told = tx.lsn &<< 1 | (isExact ? 1 : 0)
+    try write(tally, hasCome ? .unsure : .settle, in: cid)
+    tx.counting.recounts[cid] = hasCome
   }
 
   /// Whether the marker stands at the newest message or above it.
@@ -121,10 +117,9 @@ extension UnreadTable {
 
   /// The server has taken an own mark: a count that was asked for before may be without it.
   package func noteConfirmed(_ cid: Int64) throws(StoreFailure) {
-    try update(cid, tells: false) { tally in
-      tally.went = tx.lsn
-      return .settle
-    }
+    var tally = try tx.tally(cid)
+    tally.went = tx.lsn
+    try write(tally, .settle, in: cid, tells: false)
   }
 
   /// What the server had may be lost.

@@ -10,12 +10,16 @@ package struct UnreadCommit {
   /// The newest commit when the last connection began; whether it loses no push.
   package var connectedAt: UInt64?
   package var losesNoPush = false
-  /// Conversations of which the number is to be asked for, or is told.
-  package internal(set) var recounts = SmallDictionary<Int64, Bool>()
+  /// Conversations of which the number is to be asked for, or not any more.
+  package internal(set) var recounts: [Int64: Bool] = [:]
+  /// The one that has been caught up with.
+  package internal(set) var caughtUp: Int64?
   /// Those of which it is settled at the end.
   var unsettled = SmallDictionary<Int64, UnreadEffect>()
   /// Entries of a log move together with the marker: rows count where they go.
   var movesEntries = false
+
+  package init() {}
 }
 
 /// Writes the numbers of unread messages, inside of a transaction.
@@ -48,26 +52,27 @@ extension UnreadTable {
     if let before, let after {
       isOwn = before.flags.symmetricDifference(after.flags).isSubset(of: .ownDoing)
     }
-    // Who reads the feed looks at the conversation of a row that changed.
-    try update(cid, tells: false) { tally in
-      if isTaken || new == nil { tally.went = tx.lsn }
-      if old == nil, new != nil { tally.came = tx.lsn }
-      let low = (tx.counting.movesEntries ? old.flatMap { _ in after?.position } : old)
-        .flatMap { tally.isAboveMarker($0) ? $0 : nil }
-      let high = new.flatMap { tally.isAboveMarker($0) ? $0 : nil }
-      if low != nil { tally.here &-= 1 }
-      if high != nil { tally.here &+= 1 }
-      let source = source(of: tally, isOwn: isOwn && !isNew)
-      switch (low, high) {
-      case (nil, nil): return .settle
-      case (nil, let high?) where old == nil:
-        return tally.take(isNew: isNew, tally.side(of: high), from: source)
-      case (let low?, nil) where new == nil: return tally.lose(tally.side(of: low), from: source)
-      case (let low?, let high?) where tally.side(of: low) == tally.side(of: high): return .settle
-      // It has moved over the marker, or over the newest that was counted.
-      default: return .unsure
-      }
+    var tally = try tx.tally(cid)
+    if isTaken || new == nil { tally.went = tx.lsn }
+    if old == nil, new != nil { tally.came = tx.lsn }
+    let low = (tx.counting.movesEntries ? old.flatMap { _ in after?.position } : old)
+      .flatMap { tally.isAboveMarker($0) ? $0 : nil }
+    let high = new.flatMap { tally.isAboveMarker($0) ? $0 : nil }
+    if low != nil { tally.here &-= 1 }
+    if high != nil { tally.here &+= 1 }
+    let source = source(of: tally, isOwn: isOwn && !isNew)
+    let effect: UnreadEffect
+    switch (low, high) {
+    case (nil, nil): effect = .settle
+    case (nil, let high?) where old == nil:
+      effect = tally.take(isNew: isNew, tally.side(of: high), from: source)
+    case (let low?, nil) where new == nil: effect = tally.lose(tally.side(of: low), from: source)
+    case (let low?, let high?) where tally.side(of: low) == tally.side(of: high): effect = .settle
+    // It has moved over the marker, or over the newest that was counted.
+    default: effect = .unsure
     }
+    // Who reads the feed looks at the conversation of a row that changed.
+    try write(tally, effect, in: cid, tells: false)
   }
 
   /// How what happens now became known, as far as a number goes by it.
@@ -85,43 +90,36 @@ extension UnreadTable {
 
   /// Something was read or deleted of which nothing is stored.
   func noteUnreadUnknown(_ cid: Int64) throws(StoreFailure) {
-    try update(cid) { tally in
-      tally.went = tx.lsn
-      switch source(of: tally, isOwn: tx.origin == .own) {
-      case .own: return .inexact
-      case .counted: return .settle
-      case .sure, .push, .doubtful, .shown: return .unsure
-      }
+    var tally = try tx.tally(cid)
+    tally.went = tx.lsn
+    switch source(of: tally, isOwn: tx.origin == .own) {
+    case .own: try write(tally, .inexact, in: cid)
+    case .counted: try write(tally, .settle, in: cid)
+    case .sure, .push, .doubtful, .shown: try write(tally, .unsure, in: cid)
     }
   }
 
   /// Rows go from the cache and stay on the server: as many messages are unread as before.
   func keep(_ rows: [RowState], of cid: Int64) throws(StoreFailure) {
-    try update(cid, tells: false) { tally throws(StoreFailure) in
-      let unread = rows.filter { $0.isUnread && tally.isAboveMarker($0.position) }
-      guard let highest = unread.map(\.position).max() else { return .settle }
-      if tally.number == nil {
-        tally.number = tally.here
-        tally.top = try tx.newest(cid)
-      }
-      tally.top = tally.top.map { max($0, highest) }
-      tally.here = tally.here.saturating(minus: Int64(clamping: unread.count))
-      return .settle
-    }
+    var tally = try tx.tally(cid)
+    let unread = rows.filter { $0.isUnread && tally.isAboveMarker($0.position) }
+    guard let highest = unread.map(\.position).max() else { return }
+    if tally.number == nil { (tally.number, tally.top) = (tally.here, try tx.newest(cid)) }
+    tally.top = tally.top.map { max($0, highest) }
+    tally.here = tally.here.saturating(minus: Int64(clamping: unread.count))
+    try write(tally, .settle, in: cid, tells: false)
   }
 
   // MARK: What a change does, at once and at the end of its commit
 
   /// - Parameter tells: the feed does not say otherwise that the number changes.
-  func update(
-    _ cid: Int64, tells: Bool = true,
-    _ body: (inout UnreadCounters) throws(StoreFailure) -> UnreadEffect
+  func write(
+    _ changed: UnreadCounters, _ effect: UnreadEffect, in cid: Int64, tells: Bool = true
   ) throws(StoreFailure) {
     let before = try tx.tally(cid)
-    var tally = before
-    let effect = try body(&tally)
+    var tally = changed
     if effect.rawValue >= UnreadEffect.inexact.rawValue { tally.isExact = false }
-    if effect == .unsure, tally.number != nil { tx.counting.recounts[cid, default: true] = true }
+    if effect == .unsure, tally.number != nil { tx.counting.recounts[cid] = true }
     settleLater(cid, effect)
     if tally == before { return }
     let isSeen = tally.number != before.number || tally.here != before.here
@@ -143,7 +141,7 @@ extension UnreadTable {
     let unsettled = tx.counting.unsettled
     for cid in unsettled.keys {
       let effect = unsettled[cid, default: .settle]
-      let tally = try tx.tally(cid)
+      var tally = try tx.tally(cid)
       guard tally.number != nil, !tally.isExact || effect != .settle,
         let record = try tx.conversation(cid: cid)
       else { continue }
@@ -151,9 +149,8 @@ extension UnreadTable {
       let newest = isWhole ? try tx.newest(cid) : nil
       let isAnswer =
         tx.origin != .own && tx.origin != .pushed && !isOfThisConnection(tally)
-      try update(cid) {
-        $0.settle(effect, isWhole: isWhole, isAnswer: isAnswer, newest: newest)
-      }
+      let outcome = tally.settle(effect, isWhole: isWhole, isAnswer: isAnswer, newest: newest)
+      try write(tally, outcome, in: cid)
     }
     tx.counting.unsettled = SmallDictionary()
   }
@@ -161,21 +158,22 @@ extension UnreadTable {
   /// A connection that began after a commit has told of the conversation: a count from before says
   /// nothing of what was read elsewhere meanwhile.
   package func outliveCount(from lsn: UInt64, in cid: Int64) throws(StoreFailure) {
-    try update(cid) { $0.toldLSN <= lsn ? .inexact : .settle }
+    tx.counting.caughtUp = cid
+    let tally = try tx.tally(cid)
+    if tally.toldLSN <= lsn { try write(tally, .inexact, in: cid) }
   }
 
   /// What was counted is of a state that is lost, or in another order.
   package func doubt(_ cid: Int64) throws(StoreFailure) {
-    try update(cid) { _ in .unsure }
+    try write(tx.tally(cid), .unsure, in: cid)
   }
 
   /// The places of a log are given anew: the marker is of its message, wherever that comes.
   package func forgetPlaces(_ cid: Int64) throws(StoreFailure) {
-    try update(cid) { tally in
-      if let id = tally.marker?.id, !id.isEmpty, tally.named == nil { tally.named = id }
-      (tally.marker, tally.top) = (nil, nil)
-      return .unsure
-    }
+    var tally = try tx.tally(cid)
+    if let id = tally.marker?.id, !id.isEmpty, tally.named == nil { tally.named = id }
+    (tally.marker, tally.top) = (nil, nil)
+    try write(tally, .unsure, in: cid)
     try forgetTold(cid)
   }
 
@@ -186,22 +184,23 @@ extension UnreadTable {
   package func moveReadMarker(
     _ cid: Int64, to position: Position, isNamed: Bool = false
   ) throws(StoreFailure) -> Bool {
-    let before = try tx.tally(cid)
-    guard before.isAboveMarker(position), !position.isPending else { return false }
+    var tally = try tx.tally(cid)
+    guard tally.isAboveMarker(position), !position.isPending else { return false }
     let passed = try passUnread(
-      cid, from: before.marker.map(\.successor) ?? .min, to: position.successor)
-    try update(cid) { tally throws(StoreFailure) in
-      tally.marker = position
-      tally.here &-= passed
-      tally.went = tx.lsn
-      // An exact number was counted from the message that was named.
-      if isNamed, tally.isExact { return .settle }
+      cid, from: tally.marker.map(\.successor) ?? .min, to: position.successor)
+    tally.marker = position
+    tally.here &-= passed
+    tally.went = tx.lsn
+    var effect = UnreadEffect.settle
+    // An exact number was counted from the message that was named.
+    if !isNamed || !tally.isExact {
       let top = if let top = tally.top { top } else { try tx.newest(cid) ?? .min }
-      return tally.pass(
+      effect = tally.pass(
         passed, isAtTop: position >= top,
         isOrderKnown: try !tx.unreadReader.isOrderUnknown(at: position, cid),
         from: source(of: tally, isOwn: tx.origin == .own))
     }
+    try write(tally, effect, in: cid)
     return true
   }
 
@@ -228,24 +227,25 @@ extension UnreadTable {
     let kept = try tx.connection.statement(Queries.markersKept, cid)
     var targets: [[UInt8]] = []
     while try kept.step() { targets.append(kept.bytes(0)) }
-    try update(cid) { tally throws(StoreFailure) in
-      if tally.named == id { tally.named = nil }
-      for target in targets {
-        if let place = try tx.row(target, cid)?.position {
-          marker = marker.map { max($0, place) } ?? place
-        } else {
-          tally.named = target
-        }
+    var tally = try tx.tally(cid)
+    if tally.named == id { tally.named = nil }
+    for target in targets {
+      if let place = try tx.row(target, cid)?.position {
+        marker = marker.map { max($0, place) } ?? place
+      } else {
+        tally.named = target
       }
-      guard let high = tally.marker, marker.map({ $0 < high }) ?? true else { return .settle }
-      tally.marker = marker
-      tally.came = tx.lsn
-      let back = try passUnread(cid, from: marker.map(\.successor) ?? .min, to: high.successor)
-      tally.here &+= back
-      // What was not stored was taken off as well, and is not known any more.
-      tally.number = tally.number.map { $0 &+ back }
-      return .unsure
     }
+    guard let high = tally.marker, marker.map({ $0 < high }) ?? true else {
+      return try write(tally, .settle, in: cid)
+    }
+    tally.marker = marker
+    tally.came = tx.lsn
+    let back = try passUnread(cid, from: marker.map(\.successor) ?? .min, to: high.successor)
+    tally.here &+= back
+    // What was not stored was taken off as well, and is not known any more.
+    tally.number = tally.number.map { $0 &+ back }
+    try write(tally, .unsure, in: cid)
   }
 
   /// What was called read while it was on its way has the server's id now.
@@ -267,10 +267,9 @@ extension UnreadTable {
   }
 
   func name(_ id: [UInt8]?, in cid: Int64) throws(StoreFailure) {
-    try update(cid, tells: false) { tally in
-      tally.named = id
-      return .settle
-    }
+    var tally = try tx.tally(cid)
+    tally.named = id
+    try write(tally, .settle, in: cid, tells: false)
   }
 
   /// Tells the feed of the rows that are unread no more, or again, and gives their number.

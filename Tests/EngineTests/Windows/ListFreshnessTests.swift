@@ -4,27 +4,31 @@ import Testing
 @testable import Engine
 
 @Suite struct ListFreshnessTests {
-  private let a: [UInt8] = [1]
-  private let b: [UInt8] = [2]
+  private let a: Int64 = 1
+  private let b: Int64 = 2
 
   /// Protects: one conversation is asked for once a minute at most, and the others need not wait.
   @Test func aConversationIsAskedForOnceAMinute() {
     var recounts = Recounts()
-    #expect(recounts.isEmpty && recounts.due(at: 5, where: { _ in true }).isEmpty)
+    #expect(recounts.isEmpty && recounts.due(at: 5).isEmpty)
     recounts.note(a, isWanted: true)
-    #expect(recounts.due(at: 5, where: { _ in true }) == [a])
-    #expect(recounts.due(at: 5, where: { _ in false }).isEmpty)
+    #expect(recounts.due(at: 5) == [a])
     let isTaken = recounts.take([a], at: 5, withList: false)
     #expect(isTaken && recounts.isEmpty)
     recounts.note(b, isWanted: true)
     recounts.note(a, isWanted: true)
-    #expect(recounts.due(at: 6, where: { _ in true }) == [b])
-    #expect(recounts.nextMs(after: 6, where: { _ in true }) == 60_005)
-    #expect(recounts.due(at: 60_005, where: { _ in true }) == [a, b])
+    #expect(recounts.due(at: 6) == [b])
+    #expect(recounts.nextMs(after: 6) == 60_005)
+    #expect(recounts.due(at: 60_005) == [a, b])
+    // Nothing wakes a device for one that nobody looks at.
+    recounts.putAside(a)
+    #expect(recounts.due(at: 60_005) == [b] && recounts.nextMs(after: 60_004) == nil)
+    recounts.bringBack(a)
+    #expect(recounts.due(at: 60_005) == [a, b])
     // A count that is told needs no asking, and each connection begins anew.
     recounts.note(b, isWanted: false)
     recounts.begin()
-    #expect(recounts.due(at: 7, where: { _ in true }) == [a])
+    #expect(recounts.due(at: 7) == [a])
   }
 
   /// Protects: what happens together is asked for once, and after what a window asks for.
@@ -32,7 +36,7 @@ import Testing
     var recounts = Recounts()
     recounts.note(a, isWanted: true)
     var isAtRest = recounts.rests(at: 5)
-    #expect(!isAtRest && recounts.nextMs(after: 5, where: { _ in true }) == 1_005)
+    #expect(!isAtRest && recounts.nextMs(after: 5) == 1_005)
     recounts.note(b, isWanted: true)
     isAtRest = recounts.rests(at: 1_004)
     #expect(!isAtRest)
@@ -51,10 +55,10 @@ import Testing
     list.recounts.asksAlone = false
     let isFirst = list.recounts.take([a], at: 5, withList: true)
     list.recounts.note(b, isWanted: true)
-    #expect(list.recounts.nextMs(after: 6, where: { _ in true }) == 60_005)
+    #expect(list.recounts.nextMs(after: 6) == 60_005)
     let isSecond = list.recounts.take([b], at: 6, withList: true)
     #expect(isFirst && !isSecond)
-    #expect(list.recounts.due(at: 6, where: { _ in true }) == [b])
+    #expect(list.recounts.due(at: 6) == [b])
     list.begin()
     #expect(!list.isWhole && list.recounts.asksAlone)
   }
