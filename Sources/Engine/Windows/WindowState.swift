@@ -185,7 +185,13 @@ struct WindowState: LiveQueryState {
     if rows.count < list.count {
       for index in loads.wishes.indices { loads.wishes[index].isTrimmed = true }
     }
-    loads.kept = list.loaded(keeping: rows)
+    var kept = list.loaded(keeping: rows)
+    if let low = list[rows.lowerBound]?.position, low.isPending, !rows.isEmpty {
+      // It goes right above what the server has when it is confirmed.
+      let sent = SpanSet().inserting(lastSent?.successor ?? .min, high: low)
+      kept = kept.union(list.loaded.intersection(sent))
+    }
+    loads.kept = kept
   }
 
   /// Whether a wish goes on from a row that stays, and brings none back that leaves.

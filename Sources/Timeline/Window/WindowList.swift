@@ -110,17 +110,13 @@ extension WindowList {
   /// What stays loaded where only `rows` are kept.
   ///
   /// An end that is kept stays as open as it was: a list that followed the present
-  /// goes on following it if its last row stays. Of what is pending all stays where some does.
+  /// goes on following it if its last row stays.
   package func loaded(keeping rows: Range<Int>) -> SpanSet {
     let rows = rows.clamped(to: 0..<order.count)
     var kept = loaded
     guard let low = self[rows.lowerBound], let high = self[rows.upperBound - 1], !rows.isEmpty
     else { return order.isEmpty ? kept : SpanSet() }
-    if rows.lowerBound > 0 {
-      // What is pending goes right above what the server has when it is confirmed.
-      let sent = self[row(from: .beforePending) - 1]?.position.successor
-      kept.remove(.min, low.position.isPending ? sent ?? .min : low.position)
-    }
+    if rows.lowerBound > 0 { kept.remove(.min, low.position) }
     if rows.upperBound < order.count { kept.remove(high.position.successor, .max) }
     return kept
   }
