@@ -68,15 +68,3 @@ struct LogNews {
     return flags
   }
 }
-
-extension LogBook<LogRows> {
-  /// Notes which entry was the last one when the log was first read up to the present.
-  mutating func noteNews() throws(StoreFailure) {
-    guard facts.news == nil else { return }
-    if let newest {
-      facts.news = try topRow(of: ranges[newest])?.id
-    } else if facts.empty != nil, ranges.isEmpty {
-      facts.news = []
-    }
-  }
-}

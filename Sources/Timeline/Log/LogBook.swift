@@ -10,7 +10,7 @@ package struct LogBook<Table: LogTable> {
   package var table: Table
   /// In the order of their places, without a common place or one between that touches both.
   package internal(set) var ranges: [LogRange]
-  package var facts: LogFacts
+  package internal(set) var facts: LogFacts
   package let profile: LogProfile
   package let spacing: LogSpacing
   /// What the input at hand changed.
@@ -55,6 +55,16 @@ package struct LogBook<Table: LogTable> {
     facts.issued &+= 1
     return LogAsk(
       place, request: facts.issued, connection: facts.connection, carried: carried)
+  }
+
+  /// Notes which entry was the last one when the log was first read up to the present.
+  package mutating func noteNews() throws(Table.Failure) {
+    guard facts.news == nil else { return }
+    if let newest {
+      facts.news = try topRow(of: ranges[newest])?.id
+    } else if facts.empty != nil, ranges.isEmpty {
+      facts.news = []
+    }
   }
 
   /// What changed since it was last asked, for the host and for what is derived.
