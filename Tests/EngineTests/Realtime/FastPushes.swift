@@ -18,8 +18,8 @@ import Testing
   }
 
   /// Protects: while messages come at 25 a second each split between them is told as healing.
-  @Test(arguments: FoundServer.allCases)
-  func whatIsBetweenThemHeals(_ server: FoundServer) throws {
+  @Test(arguments: FoundServer.allCases, [10, 75])
+  func whatIsBetweenThemHeals(_ server: FoundServer, _ late: Int) throws {
     let world = try server.world()
     world.post(60)
     let token = world.server.subscribe(user: "me", account: "personal")
@@ -30,7 +30,7 @@ import Testing
       world.post(1, everyMs: 40)
       try world.deliver(token)
       _ = try world.client.advance()
-      if index % 10 == 9 { try world.run() }
+      if index % late == late - 1 { try world.run() }
       try screen.poll()
       let page = try screen.window.rows(first: 0, count: 10_000)
       let drawn = (page?.rows ?? []).filter { $0.flags & (1 << 8 | 1 << 12) == 1 << 8 }

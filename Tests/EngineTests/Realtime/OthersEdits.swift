@@ -39,8 +39,8 @@ import Testing
     case .page:
       world.alter = { _, answer in
         let edited = "\"rewritten\",\"edited_at\":\"\(Frames.time(World.epochUs + 9_000_000))\""
-        return answer.replacing("\"sender_id\":\"you\"", with: "\"sender_id\":\"mallory\"")
-          .replacing("\"text 2\"", with: edited)
+        let own = /"sender_id":"you"(,"created_at":"[^"]*","payload":)"text 2"/
+        return answer.replacing(own) { "\"sender_id\":\"mallory\"\($0.1)\(edited)" }
       }
       try world.disconnect()
       try world.connect()

@@ -16,7 +16,7 @@ import Testing
 
   /// Protects: what is stored under these ids is not what the server has; no ghost stays, and
   /// nothing new hides behind an old copy.
-  @Test(arguments: FoundServer.withPages, ["you", "other"])
+  @Test(arguments: FoundServer.allCases, ["you", "other"])
   func idsThatAreUsedAgain(_ server: FoundServer, _ sender: String) throws {
     let world = try server.world(knobs: { $0.sendsEpoch = false })
     let empty = world.server.backup()
