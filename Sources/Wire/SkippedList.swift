@@ -48,7 +48,7 @@ extension SkippedList {
     }
     conversations =
       seen.count <= Limits.listItemsMax
-      ? seen.all.sorted { $0.lexicographicallyPrecedes($1) } : nil
+      ? Array(seen.all).inByteOrder() : nil
   }
 
   package init(_ topics: Topics, in conversation: [UInt8], list: BadItem.List) {

@@ -218,7 +218,7 @@ private struct ImportSlice {
   /// Writes what goes into logs; what it changes in memory.
   mutating func finishLogs(_ memory: SyncMemory) throws(StoreFailure) -> [LogEffects] {
     var effects: [LogEffects] = []
-    for name in copies.keys.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+    for name in Array(copies.keys).inByteOrder() {
       var input = try LogInput(memory, rules, of: try record(name), in: tx)
       let all = copies[name] ?? []
       let taken = try input.take(imported: all)

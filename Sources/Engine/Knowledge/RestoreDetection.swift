@@ -146,7 +146,7 @@ struct RestoreDetection {
   /// The looks that are due, each once.
   mutating func takeDue(nowMs: Int64) -> [Check] {
     if dueMs.isEmpty { return [] }
-    let due = dueMs.filter { $0.value <= nowMs }.keys.sorted { $0.lexicographicallyPrecedes($1) }
+    let due = Array(dueMs.filter { $0.value <= nowMs }.keys).inByteOrder()
     return due.compactMap { conversation in
       dueMs[conversation] = nil
       let lowest = buried[conversation] == nil ? evidence[conversation]?.lowest : .min

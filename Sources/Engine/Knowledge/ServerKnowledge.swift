@@ -113,7 +113,7 @@ struct ServerKnowledge {
     _ ingested: Ingested, told serverTime: Stamp?, at now: Instant
   ) -> Int64? {
     WatermarkPolicy.greatestPlausible(
-      ingested.stamps.map(\.stamp.timeUs).sorted(), known: facts.serverTimeUs,
+      ingested.stamps.map(\.stamp.timeUs).ascending(), known: facts.serverTimeUs,
       serverTime: serverTime?.timeUs, wallUs: now.wallUs)
   }
 

@@ -113,7 +113,7 @@ struct Outbox {
   /// A new connection: only what a server asked for is still waited for, and looks wait for what is
   /// under way, where that may still arrive.
   mutating func connect(at nowMs: Int64, timeoutMs: Int64) {
-    for seq in notBeforeMs.keys.sorted() where !isTold.contains(seq) { calm(seq) }
+    for seq in Array(notBeforeMs.keys).ascending() where !isTold.contains(seq) { calm(seq) }
     let checksAfterMs = nowMs + (isFormerDead ? 0 : timeoutMs)
     for seq in checks.keys where checks[seq]?.notBeforeMs == nil || isFormerDead {
       checks[seq]?.notBeforeMs = checksAfterMs
@@ -155,7 +155,7 @@ struct Outbox {
 
   mutating func endLoose(_ seq: UInt64) { loose.remove(seq) }
 
-  var looseEnds: [UInt64] { loose.sorted() }
+  var looseEnds: [UInt64] { Array(loose).ascending() }
 
   // MARK: Looks at the server
 
@@ -169,7 +169,7 @@ struct Outbox {
 
   /// The operations that a catch-up looked for, oldest first.
   func looked(by sync: UInt64) -> [UInt64] {
-    checks.filter { $0.value.sync == sync }.keys.sorted()
+    Array(checks.filter { $0.value.sync == sync }.keys).ascending()
   }
 
   /// The look came to nothing: once more, after a pause that grows.

@@ -249,7 +249,7 @@ extension SyncEngine {
   /// made shows by nothing that it was: it is the user's to decide at once.
   func runChecks(_ now: Instant) {
     guard tracker.isUp else { return }
-    for seq in outbox.checks.keys.sorted() {
+    for seq in Array(outbox.checks.keys).ascending() {
       guard let check = outbox.checks[seq], check.sync == nil,
         let due = check.notBeforeMs, due <= now.monotonicMs
       else { continue }

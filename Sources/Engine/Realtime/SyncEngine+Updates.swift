@@ -75,7 +75,7 @@ extension SyncEngine {
     guard tracker.isUp else { return }
     for (cid, span) in effects.shown { memory.fresh.insert(span, cid) }
     if effects.behind.isEmpty { return }
-    for conversation in effects.behind.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+    for conversation in Array(effects.behind).inByteOrder() {
       // What was lost before this push is asked for, also where a catch-up is under
       // way: its first page may be older than the push.
       let isAsking = scheduler.asks(conversation)
@@ -118,7 +118,7 @@ extension SyncEngine {
     }
     if !doubts.all.isEmpty {
       if doubts.all.contains(.marks) { memory.fresh.empty() }
-      names += memory.live.caughtUp.all.sorted { $0.lexicographicallyPrecedes($1) }
+      names += Array(memory.live.caughtUp.all).inByteOrder()
       scheduler.beginAgain()
     }
     for name in names {
@@ -413,7 +413,7 @@ extension SyncEngine {
     memory.live.hear(from: lastLSN)
     scheduler.beginAgain { one.covers($0.conversation) }
     let past = memory.live.caughtUp.all.filter { one.covers($0) }
-    for name in past.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+    for name in Array(past).inByteOrder() {
       memory.live.doubt(name)
       catchUp(name)
     }

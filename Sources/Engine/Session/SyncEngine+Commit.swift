@@ -39,7 +39,7 @@ extension SyncEngine {
         mustSeal = tx.mustSeal
         try tx.unreadTable.settle()
         counting = tx.counting
-        for seq in tx.feedTable.changedOperations.sorted() {
+        for seq in Array(tx.feedTable.changedOperations).ascending() {
           changed.append((seq, try tx.operation(seq).map { OpenOperation($0) }))
         }
       }

@@ -77,7 +77,7 @@ extension PageMerge {
   /// The page shows messages of one time and does not tell their order: what is counted from one
   /// of them is a guess.
   private func noteUntaught(_ ingested: Ingested) throws(StoreFailure) {
-    for time in Set(ingested.items.lazy.compactMap { $0?.time }).sorted()
+    for time in Array(Set(ingested.items.lazy.compactMap { $0?.time })).ascending()
     where try tx.timestampGroup(time, record.cid).count > 1 {
       try tx.note(orderOf: time, isKnown: false, in: record.cid)
     }

@@ -85,7 +85,7 @@ extension SyncEngine {
     guard let all = scheduler.all, all.id == id else { return false }
     let given = scheduler.cancelAll()
     remember(end: all, trouble: .cancelled)
-    for sync in given?.syncs.sorted() ?? [] { release(sync, at: now) }
+    for sync in Array(given?.syncs ?? []).ascending() { release(sync, at: now) }
     return true
   }
 

@@ -60,7 +60,7 @@ struct Recounts {
   private func dueMs(_ cid: Int64) -> Int64 { notBeforeMs[cid] ?? .min }
 
   /// Those that may be asked for now, in one order on each device.
-  func due(at nowMs: Int64) -> [Int64] { wanted.filter { dueMs($0) <= nowMs }.sorted() }
+  func due(at nowMs: Int64) -> [Int64] { Array(wanted.filter { dueMs($0) <= nowMs }).ascending() }
 
   /// When the next one may be asked for that may not be now.
   func nextMs(after nowMs: Int64) -> Int64? {

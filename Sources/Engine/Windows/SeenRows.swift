@@ -38,7 +38,7 @@ struct SeenRows {
   /// What has been on the screen for long enough, each once.
   mutating func due(at nowMs: Int64, for seenMs: Int64) -> [[UInt8]] {
     var ids: [[UInt8]] = []
-    for number in rows.keys.sorted() {
+    for number in Array(rows.keys).ascending() {
       guard let row = rows[number], !row.isDone, row.sinceMs.saturating(plus: seenMs) <= nowMs
       else { continue }
       ids.append(row.id)
@@ -87,7 +87,7 @@ struct SeenBoard {
     guard notBeforeMs <= nowMs else { return [] }
     var found = groups
     groups = []
-    for window in screens.keys.sorted() {
+    for window in Array(screens.keys).ascending() {
       guard let ids = screens[window]?.due(at: nowMs, for: seenMs), !ids.isEmpty,
         let conversation = conversation(window)
       else { continue }

@@ -37,7 +37,7 @@ extension SyncEngine {
       markSeen(now)
     }
     guard let entry = windows.close(number) else { return }
-    for sync in entry.syncs.sorted() { release(sync, at: now) }
+    for sync in Array(entry.syncs).ascending() { release(sync, at: now) }
   }
 
   /// Asks for something on a window's account, before all other work.
@@ -92,7 +92,7 @@ extension SyncEngine {
   func wakeWindows(_ now: Instant) {
     windows.snapshot.withLock { $0.connections += 1 }
     if !windows.windows.isEmpty { report.tellHost() }
-    for number in windows.windows.keys.sorted() {
+    for number in Array(windows.windows.keys).ascending() {
       if let live = windows.windows[number]?.live, scheduler.job(live) != nil { continue }
       windows.setLive(number, nil)
       // Its next poll asks the host, and then the server.
@@ -170,7 +170,7 @@ extension SyncEngine {
   /// A new connection: open lists ask for theirs, all of them once.
   func wakeLists(_ now: Instant) {
     list.begin()
-    for number in windows.windows.keys.sorted() {
+    for number in Array(windows.windows.keys).ascending() {
       // Its next poll asks the host, and then the server.
       if windows.windows[number]?.asksHost ?? false { continue }
       do {
@@ -218,12 +218,15 @@ extension SyncEngine {
       return
     }
     let withList = windows.asksList && (free.count > Recounts.aloneMax || !asksAlone)
-    free.removeLast(withList ? 0 : max(0, free.count - Recounts.aloneMax))
+    if !withList { free = Array(free.prefix(Recounts.aloneMax)) }
     guard !free.isEmpty,
       list.recounts.take(free.map(\.cid), at: now.monotonicMs, withList: withList)
     else { return }
-    if withList { return _ = scheduler.add(SyncRequest(kind: .conversations)) }
-    for (_, name) in free { scheduler.add(SyncRequest(conversation: name, kind: .count)) }
+    if withList {
+      scheduler.add(SyncRequest(kind: .conversations))
+    } else {
+      for (_, name) in free { scheduler.add(SyncRequest(conversation: name, kind: .count)) }
+    }
   }
 
   // MARK: Typing

@@ -37,7 +37,7 @@ package enum ReactionSet {
       left &-= users.count &+ 1
     }
     var added: [[UInt8]: [[UInt8]]] = [:]
-    for user in changes.keys.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+    for user in Array(changes.keys).inByteOrder() {
       for name in changes[user] ?? [] where held[user, default: []].insert(name).inserted {
         let isNew = groups[name] == nil && added[name] == nil
         guard left >= (isNew ? 2 : 1) else { continue }
@@ -47,7 +47,7 @@ package enum ReactionSet {
     }
     for (name, users) in added { groups[name] = merged(groups[name] ?? [], users) }
     if groups.isEmpty { return nil }
-    let names = groups.keys.sorted { $0.lexicographicallyPrecedes($1) }
+    let names = Array(groups.keys).inByteOrder()
     let text = encode(names.map { ($0, groups[$0] ?? []) })
     return text.count > Limits.messageBytesMax ? known : text
   }

@@ -3,6 +3,7 @@
 /// Who reads meanwhile sees it through `changedRecord`, `changedTally` and `changedCount`; who
 /// writes in SQL what a record or a tally holds lets what was gathered go first. The same holds
 /// for the one row of `meta`, where most of it goes (`LastChangedState`).
+internal import Base
 internal import Timeline
 
 /// What a commit has changed of one conversation so far.
@@ -39,7 +40,7 @@ extension WriteTransaction {
     if changed.isEmpty { return }
     let gathered = changed
     let written = gathered.keys.filter { !(gathered.value($0)?.isEmpty ?? true) }
-    for cid in written.count > 1 ? written.sorted() : written {
+    for cid in written.ascending() {
       let change = gathered[cid, default: ConversationChange()]
       // Both may read the row, and with it the count as it was.
       let isKept = try keep(cid, change: change, isAlone: written.count == 1)

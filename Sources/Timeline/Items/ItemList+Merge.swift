@@ -395,7 +395,7 @@ private struct Merge {
       }
     }
     let new = Set(changed.map { list.tree.before($0)[.items] })
-    rows = Array(Set(rows).subtracting(new)).sorted()
+    rows = Array(Set(rows).subtracting(new)).ascending()
     let first = steps.count
     for row in rows {
       if steps.count > first, let last = steps.last, last.row + last.count == row {

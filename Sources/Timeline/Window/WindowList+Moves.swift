@@ -38,7 +38,7 @@ extension WindowList {
     var result = loaded
     var present: Position?
     var runs: [(rows: ClosedRange<Int>, span: SpanSet.Span)] = []
-    for row in moves.places.keys.sorted() {
+    for row in Array(moves.places.keys).ascending() {
       guard let old = position(ofRow: row), let span = loaded.span(holding: old) else { continue }
       if let last = runs.last, last.rows.upperBound + 1 == row, last.span == span {
         runs[runs.count - 1].rows = last.rows.lowerBound...row
