@@ -23,6 +23,7 @@ func usage() -> Never {
                                                        servers that mean harm; exit 1 after a trap
     W is plain (as it is), abilities, marks, screens, all (of these), updates,
     operations, retention (some of each, purged), mix (some of each),
+    returns (all, and deleted messages come back; a few fail),
     or log (servers that keep a log)
     """)
   exit(2)
@@ -65,6 +66,7 @@ func worlds() -> @Sendable (UInt64) -> UInt64 {
   case "mix": return Knobs.Worlds.mixed
   case "retention": return Knobs.Worlds.kept
   case "log": return Knobs.Worlds.logged
+  case "returns": return { $0 | Knobs.Worlds.all.union(.returns).rawValue }
   default: usage()
   }
 }

@@ -23,7 +23,7 @@ extension World {
       for row in server.truth(conversations[index].name) where !there.contains(row.id) {
         guard let posted = ledger.posted.first(where: { $0.id == row.id }), !posted.mine,
           !posted.control, !posted.late, !posted.isQuarantined, !posted.isLongListed,
-          !offers.silenced.contains(row.id),
+          !offers.silenced.contains(row.id), !strangers.returned.contains(row.id),
           let stored = try probe.row(conversations[index].bytes, Array(row.id.utf8)),
           stored.unread
         else { continue }

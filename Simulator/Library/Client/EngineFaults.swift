@@ -18,7 +18,8 @@ extension EngineFault {
     case .forgottenSendRepeated, .expiredSendRepeated, .printedAnewIsAnother, .confirmedEditLost,
       .confirmedReactionLost:
       .operations
-    case .connectionsNotPaused, .syncNeverGivenUp, .otherEditsCount, .returnedStaysAway: .all
+    case .connectionsNotPaused, .syncNeverGivenUp, .otherEditsCount: .all
+    case .returnedStaysAway: [.all, .returns]
     }
   }
 }

@@ -164,7 +164,7 @@ package struct Knobs: Sendable {
       if !sendsServerTime { burstShare = 0 }
     }
     if worlds.contains(.retention) { drawRetention() }
-    drawStrangers()
+    drawStrangers(worlds)
   }
 
   /// What seeds with these bits may draw beyond servers that page by offset.
@@ -192,6 +192,9 @@ package struct Knobs: Sendable {
 
     /// A server that keeps a log: worlds of their own, which `LogKnobs` draws.
     package static let log = Worlds(rawValue: 1 << 46)
+
+    /// Deleted messages come back, and no message has a version. Not in the mix: some seeds fail.
+    package static let returns = Worlds(rawValue: 1 << 47)
 
     /// The seed of a number among the worlds of the log.
     package static func logged(_ number: UInt64) -> UInt64 {

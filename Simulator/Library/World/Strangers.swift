@@ -26,7 +26,7 @@ package struct StrangerKnobs: Sendable {
 
 extension Knobs {
   /// With dice of their own: what else a seed draws stays as it was.
-  mutating func drawStrangers() {
+  mutating func drawStrangers(_ worlds: Worlds) {
     var random = Random(seed: seed ^ 0x7374_7261_6E67_6572)
     let says = random.chance(0.3)
     let forgets = random.chance(0.4)
@@ -36,17 +36,24 @@ extension Knobs {
       // What was done and is said to be refused is sent again under its id, on purpose.
       strangers.forgetsSends = operations.idempotent && !operations.denies && forgets
       if strangers.forgetsSends, random.chance(0.5) { strangers.knowsSendsUs = 20_000_000 }
-      strangers.printsAnew = prints && !says && !operations.seals
+      // What is known by its payload is where it matters.
+      strangers.printsAnew = (prints || matchesPayloads) && !says && !operations.seals
     }
     let isPlain = !operations.isOn && !retention.isOn && !restores && !updates.isOn && !lossless
     strangers.returns =
-      random.chance(0.8) && isPlain && changedSince && (deletions || deletionRuns)
-      && deletionLatenessUs == 0 && horizonUs == 0 && !envelope && !absenceIsDeletion && !edits
+      random.chance(0.4) && worlds.contains(.returns) && isPlain && (deletions || deletionRuns)
+      && !edits && !envelope
+      // An answer that is overtaken may tell the deletion after the return.
+      && deletionLatenessUs == 0 && horizonUs == 0 && !absenceIsDeletion && !reorders
+    // Changes tell of them, too.
+    if strangers.returns { changedSince = true }
     strangers.stampsAhead =
       random.chance(0.4) && isPlain && sendsServerTime && !sequence && !previousIDs
     // Counts would tell what such a stamp hides.
     if strangers.stampsAhead { sendsTotalCount = false }
-    strangers.othersEdit = random.chance(0.3) && pushes && !envelope && !updates.isOn
+    // Which edits make a client ask for a count anew is not foretold here.
+    strangers.othersEdit =
+      random.chance(0.3) && pushes && !envelope && !updates.isOn && !looksAtBadges
     strangers.endsConnections = random.chance(0.2)
   }
 
