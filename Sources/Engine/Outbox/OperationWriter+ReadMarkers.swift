@@ -3,6 +3,7 @@
 /// Rule protected: what the server has as read never moves back.
 internal import Base
 internal import Store
+internal import Timeline
 internal import Wire
 
 extension OperationWriter {
@@ -46,4 +47,30 @@ extension OperationWriter {
       try tx.operationTable.saveOperation(other)
     }
   }
+
+  /// The marker's message is no more, though what stands below it was read as well: the mark goes
+  /// to the newest message there. False where nothing is left to be told.
+  func lower(_ record: inout OperationRecord) throws(StoreFailure) -> Bool {
+    let mark = try tx.unreadReader.readMarker(record.cid)
+    guard var high = try tx.row(record.target, record.cid)?.position ?? mark?.successor
+    else { return false }
+    let told = try tx.unreadReader.toldMarker(record.cid) ?? .min
+    for _ in 0..<Self.lookedAt {
+      guard
+        let row = try tx.rows(record.cid, from: told, to: high, limit: 1, newestFirst: true).first,
+        row.position > told
+      else { return false }
+      let isGone = !row.flags.isDisjoint(with: .hidden.union(.deleted))
+      if !isGone, row.position.id != record.target {
+        record.target = row.position.id
+        return true
+      }
+      high = row.position
+    }
+    return false
+  }
+
+  /// So many rows are looked at for the next lower one, and so many are told one after another.
+  private static let lookedAt = 16
+  static let loweredMax = 4
 }

@@ -208,10 +208,17 @@ extension SyncEngine {
       if try record.isOutdated(tx) { return try tx.operationTable.removeOperation(seq) }
       verdict = OutboxPolicy.verdict(
         ending, verb: record.verb.onWire, isRepeatable: isRepeatable(record), wasTaken: wasTaken)
+      if record.verb == .markLastRead, case .failed(.notFound, _) = ending,
+        record.attempts < OperationWriter.loweredMax, try writer(tx).lower(&record)
+      {
+        verdict = .retry(afterMs: 0)
+      }
       switch verdict {
       case .refused:
         record.state = .refused
         record.told = nil
+        // The server counts without it.
+        if record.verb == .markLastRead { try tx.unreadTable.doubt(record.cid) }
       case .retry:
         record.state = .queued
         // No earlier try is left without an answer.

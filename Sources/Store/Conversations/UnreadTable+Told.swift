@@ -38,9 +38,9 @@ extension UnreadTable {
     }
     let isRead = if let newest { try isRead(newest, by: tally, in: cid) } else { false }
     let covered = isRead ? nil : try countCovered(by: tally, from: lastRead, to: newest, in: cid)
-    let isMixed = !isRead && before.went > issued
-    let isBehind = isRead ? false : try isBehind(lastRead, tally, in: cid)
-    guard covered == nil, !isMixed, !isBehind else {
+    let isMixed = before.went > issued
+    let isBehind = count == 0 ? false : try isBehind(lastRead, tally, in: cid)
+    guard isRead || covered == nil && !isMixed && !isBehind else {
       // A server that stays behind is asked once.
       let isAsked = covered != nil || isMixed || tally.isExact
       if tally.number == nil || !isMixed && covered != nil {
@@ -56,10 +56,13 @@ extension UnreadTable {
       cid, from: high, to: ReadTransaction.beyond, limit: 1, newestFirst: true
     ).isEmpty
     let hasCome = (came ?? before.came) > issued
+    // What is read here the server has heard, or will hear, or refused to hear.
+    var isHeard = !isBehind || isMixed
+    if !isHeard { isHeard = try tx.connection.number(Queries.markerQueued, cid) != nil }
     // A push that may be late tells an earlier count, and one without its newest message does not
     // say what comes later, but where nothing is unread.
     let isExact =
-      !hasCome && isTopmost && (newest != nil || count == 0)
+      !hasCome && isTopmost && isHeard && (newest != nil || count == 0)
       && (issued < tx.lsn || tx.heardSince != nil)
     tx.counting.unsettled[cid, default: .settle] = .settle
     tally.number = min((isRead ? 0 : count) &+ later, Limits.countMax)

@@ -47,6 +47,7 @@ extension UnreadTable {
     let old = before.flatMap { $0.isUnread ? $0.position : nil }
     let new = after.flatMap { $0.isUnread ? $0.position : nil }
     let isTaken = before?.isUnreadThere ?? false && !(after?.isUnreadThere ?? false)
+    if isNew, new == nil, let after { try noteRead(after, in: cid) }
     guard old != new || isTaken else { return }
     var isOwn = tx.origin == .own
     if let before, let after {
@@ -73,6 +74,20 @@ extension UnreadTable {
     }
     // Who reads the feed looks at the conversation of a row that changed.
     try write(tally, effect, in: cid, tells: false)
+  }
+
+  /// A row came that is read or deleted already. Above an unread one it may have been counted.
+  private func noteRead(_ row: RowState, in cid: Int64) throws(StoreFailure) {
+    guard row.flags.isDisjoint(with: .hidden.union([.mine, .event])), !row.position.isPending,
+      !row.flags.isDisjoint(with: [.readByMe, .deleted])
+    else { return }
+    let tally = try tx.tally(cid)
+    guard tally.isExact, tally.here > 0, tally.side(of: row.position) != .above,
+      tally.isAboveMarker(row.position),
+      try tx.unreadReader.countUnread(
+        cid, from: tally.marker?.successor ?? .min, to: row.position) > 0
+    else { return }
+    try noteUnreadUnknown(cid)
   }
 
   /// How what happens now became known, as far as a number goes by it.
@@ -217,7 +232,8 @@ extension UnreadTable {
     {
       try moveReadMarker(cid, to: newest)
     }
-    try name(id, in: cid)
+    // A count that was asked for before may be from another message.
+    try name(id, in: cid, went: tx.lsn)
   }
 
   /// What this user called read is taken back before the server did it: the marker goes back to
@@ -266,8 +282,11 @@ extension UnreadTable {
     try moveReadMarker(cid, to: position, isNamed: true)
   }
 
-  func name(_ id: [UInt8]?, in cid: Int64) throws(StoreFailure) {
+  func name(
+    _ id: [UInt8]?, in cid: Int64, went: UInt64? = nil
+  ) throws(StoreFailure) {
     var tally = try tx.tally(cid)
+    if id != tally.named, let went { tally.went = went }
     tally.named = id
     try write(tally, .settle, in: cid, tells: false)
   }

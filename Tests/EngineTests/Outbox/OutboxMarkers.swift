@@ -127,6 +127,43 @@ import Testing
     #expect(told(world).isEmpty)
   }
 
+  /// The message that the user read up to is deleted before the server hears of it: all below is
+  /// read all the same, here and there.
+  @Test(arguments: [false, true])
+  func aMarkOfADeletedMessageIsOfTheOneBelow(_ isHeard: Bool) throws {
+    let (world, ids) = try synced()
+    try world.sync(.conversations)
+    if !isHeard { try world.client.disconnected() }
+    let mark = try world.act("mark_last_read", ids[ids.count - 1])
+    world.server.delete(conversation: world.room, ids: Array(ids.suffix(2)))
+    if !isHeard { try world.connect() }
+    try world.run()
+    try world.wait(ms: 4_000)
+    #expect(Set(told(world)) == Set([ids.count - 1, ids.count - 2, ids.count - 3].map { ids[$0] }))
+    #expect(try world.standing(mark) == .done)
+    #expect(world.server.unread(world.room, of: "me").isEmpty)
+    let row = try #require(try world.client.conversation(Array("room".utf8)).rows.first)
+    #expect(row.unread == 0)
+  }
+
+  /// What the server refuses otherwise it counts without, and is asked.
+  @Test func aMarkThatIsRefusedMakesTheNumberInexact() throws {
+    let (world, ids) = try synced()
+    try world.sync(.conversations)
+    func isExact() throws -> Bool {
+      let row = try #require(try world.client.conversation(Array("room".utf8)).rows.first)
+      return row.flags & ConversationFlags.unreadExact != 0
+    }
+    #expect(try isExact())
+    world.server.failNext("forbidden", verb: "mark_last_read")
+    try world.act("mark_last_read", ids[ids.count - 1])
+    try world.run()
+    #expect(try !isExact())
+    world.reset()
+    try world.wait(ms: 4_000)
+    #expect(world.asked("get_conversation").count == 1)
+  }
+
   // MARK: Subscriptions
 
   /// Ended while it is on its way, or while it waits: it stays ended.
