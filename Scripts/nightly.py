@@ -64,6 +64,7 @@ def all_stages(jobs, start, share=100):
         sim("worlds of retention 1 to 400", "run", "--seeds", 400, "--worlds", "retention"),
         sim("control of a log", "control", "--seeds", 100, "--worlds", "log", count=None),
         sim("worlds of a log 1 to 400", "run", "--seeds", 400, "--worlds", "log", "--twice", 19),
+        sim("badges of worlds 1 to 20,000", "badges", "--seeds", 20_000),
         sim("seeds that failed once", "known", "Simulator/seeds.txt"),
         sim("planted faults", "faults", "--recorded", "Simulator/faults.txt"),
         sim("planted faults, searched", "faults", "--seeds", 300),

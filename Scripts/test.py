@@ -78,6 +78,7 @@ def gate(jobs):
         rotating("worlds of a log, rotating", "run", "--seeds", 90, "--worlds", "log"),
         fixed("worlds of retention 1 to 60", "run", "--seeds", 60, "--worlds", "retention"),
         fixed("worlds of a log 1 to 60", "run", "--seeds", 60, "--worlds", "log"),
+        fixed("badges of worlds 1 to 1,000", "badges", "--seeds", 1000),
         # It has to lose: its counts say nothing, its exit code does.
         Stage("control of a log", simulator("control", "--seeds", 100, "--worlds", "log", jobs=1),
               after=tests),

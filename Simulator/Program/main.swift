@@ -19,6 +19,8 @@ func usage() -> Never {
                                                        the negative control; exit 1 where it passes
     tideline-sim commits --seeds N [--from S] [--jobs J] [--worlds W] [--each]
                                                        a commit fails, or each in a run of its own
+    tideline-sim badges --seeds N [--from S] [--story] how often unread numbers are wrong; exit 1
+                                                       where an exact one is; or all that happens
     tideline-sim hostile --seeds N [--frames M] [--from S] [--jobs J]
                                                        servers that mean harm; exit 1 after a trap
     W is plain (as it is), abilities, marks, screens, all (of these), updates,
@@ -185,6 +187,8 @@ case "faults":
   lookForFaults()
 case "commits":
   failCommits()
+case "badges":
+  try countBadges()
 case "hostile":
   runHostile()
 case "hostile-part":
