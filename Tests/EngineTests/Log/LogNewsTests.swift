@@ -177,6 +177,10 @@ import Timeline
     try host.expectWhole()
     let row = try #require(try host.client.conversation(Array("room".utf8)).rows.first)
     #expect(row.unread == 2)
+    // The marker has gone with its message.
+    let page = try host.page()
+    let unread = page.rows.filter { $0.flags & MessageBit.unread != 0 }
+    #expect(unread.map { String(decoding: page[$0.id], as: UTF8.self) } == ["m5", "m6"])
   }
 
   /// Protects: what is read again after a restore is no news.
