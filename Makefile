@@ -18,6 +18,7 @@ TARGET ?= frame
 SECONDS ?= 60
 MESSAGES ?= 1000000
 CONVERSATIONS ?= 1000
+SERVERS ?= xmpp ejabberd matrix
 
 # CC=gcc in the environment breaks SwiftPM's C targets, which need clang's blocks.
 SWIFT := env -u CC -u CXX swift
@@ -31,7 +32,7 @@ TESTS := TL_TESTED=1 SWT_SWIFT_ERROR_BACKTRACING_ENABLED=0 $(SWIFT) test --scrat
 
 .DEFAULT_GOAL := lib
 .PHONY: storage storage-setup lib setup check quick nightly fmt format tidy tables header build test symbols abi \
-  abi-accept c py py-run probe-test probe-run matrix xmpp interop statuses types swift-boundary screens sim sim-bin \
+  abi-accept c py py-run probe-test probe-run matrix xmpp ejabberd interop statuses types swift-boundary screens sim sim-bin \
   sim-test sim-storage sim-commits sim-each-commit sim-retention sim-log import-kill sim-known sim-smoke sim-faults \
   sim-long sim-traces hostile faults asan tsan fuzz search-model bench bench-count bench-growth bench-retention \
   bench-search bench-syscalls bench-worst bench-weight bench-page bench-setup server examples docs-lint demo \
@@ -156,16 +157,19 @@ probe-run:
 matrix: lib
 	@sh Scripts/adapted.sh matrix $(LIB) $(WORD)
 
-## The same with a private Prosody.
+## The same with a private Prosody, and with a private ejabberd.
 xmpp: lib
 	@sh Scripts/setup.sh xmpp
 	@sh Scripts/adapted.sh xmpp $(LIB) $(WORD)
 
-## Both with faults: kills, lost answers, restores, a purge, stamps that go back. Some 10 minutes.
+ejabberd: lib
+	@sh Scripts/adapted.sh ejabberd $(LIB) $(WORD)
+
+## Each of these servers with faults: kills, lost answers, restores, a purge, stamps that go back.
+## Some 5 minutes each; SERVERS=xmpp runs one.
 interop: lib
 	@sh Scripts/setup.sh xmpp
-	@sh Scripts/adapted.sh xmpp $(LIB) python Tests/Interop/run.py out/xmpp/interop
-	@sh Scripts/adapted.sh matrix $(LIB) python Tests/Interop/run.py out/matrix/interop
+	@sh Scripts/interop.sh $(LIB) $(SERVERS)
 
 ## The types of the Python package.
 types: setup

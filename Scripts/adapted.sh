@@ -1,6 +1,7 @@
 #!/bin/sh
-# A private server in an environment below out/, and a client that is carried to it by the adapter of
-# examples/NAME: adapted.sh NAME FOLDER [terminal|python ARGUMENT...]. FOLDER holds the library.
+# A private server below out/, and a client that is carried to it by an adapter:
+# adapted.sh NAME FOLDER [terminal|python ARGUMENT...]. FOLDER holds the library. The adapter is that
+# of examples/NAME; ejabberd is another server of examples/xmpp.
 set -eu
 cd "$(dirname "$0")/.."
 name=$1
@@ -8,6 +9,10 @@ lib=$(cd "$2" && pwd)
 wish=${3:-}
 out=out/$name
 environment=$out/venv
+case $name in
+ejabberd) example=examples/xmpp ;;
+*) example=examples/$name ;;
+esac
 
 install() { # install REQUIREMENTS: only where they have changed since the last time
   mark=$environment/$(echo "$1" | tr / -)
@@ -18,34 +23,24 @@ install() { # install REQUIREMENTS: only where they have changed since the last 
     cp "$1" "$mark"
   fi
 }
-unpack() { # Prosody's package without its service, which would listen to the world
-  rm -rf "$out/prosody" "$out/package"
-  mkdir -p "$out/package"
-  echo "$name: unpacking prosody"
-  (cd "$out/package" && apt-get download -q prosody && dpkg -x prosody_*.deb .)
-  mv "$out/package/usr/lib/prosody" "$out/prosody"
-  for program in prosody prosodyctl; do
-    sed -e "s#^CFG_SOURCEDIR=.*#CFG_SOURCEDIR='$PWD/$out/prosody'#" \
-      -e "s#^CFG_PLUGINDIR=.*#CFG_PLUGINDIR='$PWD/$out/prosody/modules/'#" \
-      "$out/package/usr/bin/$program" >"$out/prosody/$program"
-    chmod +x "$out/prosody/$program"
-  done
+packages() { # packages NAME...: Debian packages below $out/root, without their services
+  [ "$(cat "$out/packages" 2>/dev/null || true)" = "$*" ] && return 0
+  echo "$name: unpacking $*"
+  rm -rf "$out/root" "$out/package"
+  mkdir -p "$out/root" "$out/package"
+  (cd "$out/package" && apt-get -o APT::Sandbox::User=root download -q "$@" >/dev/null)
+  for package in "$out"/package/*.deb; do dpkg -x "$package" "$out/root"; done
   rm -rf "$out/package"
+  echo "$*" >"$out/packages"
 }
 
 mkdir -p "$out"
-install "examples/$name/requirements.txt"
-if [ "$name" = xmpp ]; then
-  if command -v prosodyctl >/dev/null 2>&1; then
-    TIDELINE_PROSODY=$(dirname "$(command -v prosodyctl)")
-  else
-    [ -x "$out/prosody/prosodyctl" ] || unpack
-    TIDELINE_PROSODY=$PWD/$out/prosody
-  fi
-  export TIDELINE_PROSODY
-fi
+[ -x "$environment/bin/python" ] || python3 -m venv "$environment"
+[ ! -f "$example/requirements.txt" ] || install "$example/requirements.txt"
+# shellcheck source=/dev/null
+[ ! -f "$example/setup.sh" ] || . "$example/setup.sh"
 export TIDELINE_LIBRARY="$lib/libtideline.so.1"
-export PYTHONPATH="$PWD/examples/python/src:$PWD/examples/adapted:$PWD/examples/$name"
+export PYTHONPATH="$PWD/examples/python/src:$PWD/examples/adapted:$PWD/$example"
 case $wish in
 terminal)
   install examples/terminal/requirements.txt

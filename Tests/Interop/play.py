@@ -1,12 +1,16 @@
 """What the run has at hand: a client whose answers are lost, checks, and what is compared."""
 import json
 
+import server
 import tideline
 from expected import EXPECTED
 from story import Carried
 from tideline import MessageState
 
 KEY = bytes(range(tideline.KEY_BYTES))
+PAGES = "get_entries", "get_messages"
+# What the server has nothing for: "edit", "react", "purge", "backdate".
+LACKS = getattr(server, "LACKS", frozenset())
 
 
 class Host(Carried):
@@ -18,7 +22,7 @@ class Host(Carried):
 
     def carry(self, frame):
         want = json.loads(frame.bytes)
-        if want["type"] == "get_entries":
+        if want["type"] in PAGES:
             self.limits.append(want["limit"])
         reaches = self.doomed.pop(want.get("client_id"), None)
         if reaches is False:
@@ -48,6 +52,12 @@ class Lines:
 
     def __init__(self, kind, is_full):
         self.kind, self.is_full, self.right, self.expected, self.wrong = kind, is_full, 0, [], []
+        self.sums, self.most = dict.fromkeys(("lost", "ghosts", "doubled", "false claims"), 0), 0
+
+    def note(self, found):
+        """Adds up what must not be."""
+        for name in self.sums.keys() & found.keys():
+            self.sums[name] += found[name]
 
     def check(self, name, is_right, more=""):
         known = EXPECTED.get(f"{self.kind}: {name}", EXPECTED.get(name))
@@ -82,15 +92,20 @@ def difference(shown, truth):
     return {name: count for name, count in found.items() if count}
 
 
-def false_claims(client, room, truth):
-    """Neighbours on the screen without a gap between them, between which the room has more. What is
-    not in the room any more, and what is not confirmed, is passed over."""
+def false_claims(client, room, truth, is_fresh=False):
+    """Neighbours on the screen without a gap between them, between which the room has more. Where
+    the client has just caught up, so is what the room has not, unless the row says that it is not
+    verified; before it did, that is passed over. So is what is not confirmed."""
     place = {key: at for at, (key, _) in enumerate(truth)}
     page, false, last, is_split = client.messages(room, limit=10_000), [], None, False
     gaps = {gap.before_row for gap in page.coverage.gaps}
     for at, row in enumerate(page.messages):
         is_split = is_split or at in gaps
-        if row.state != MessageState.CONFIRMED or row.id not in place:
+        if row.state != MessageState.CONFIRMED or tideline.MessageFlags.DELETED in row.flags:
+            continue
+        if row.id not in place:
+            if is_fresh and tideline.MessageFlags.UNVERIFIED not in row.flags:
+                false.append((row.id, None, last))
             continue
         if last is not None and not is_split and place[row.id] != last + 1:
             false.append((row.id, place[row.id], last))

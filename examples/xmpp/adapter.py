@@ -126,8 +126,8 @@ class Adapter(Carrier):
             under, starts = await self.page(name, below, "before", key)
             last = under[-1][0] if under else None
             over, ends = await self.page(name, max(1, most - below), "after", last)
-            if not over or over[0][0] != key:
-                raise ConnectionError("it was purged meanwhile")
+            if not over or over[0][0] != key:  # ejabberd takes an id that it has not for a time.
+                raise XMPPError("item-not-found")
             found, starts = (under + over)[-most:], starts and len(under + over) <= most
         made = {"entries": await self.told(name, found), "present": ends,
                 "after": f">{found[-1][0]}" if found else after or ">"}
@@ -149,6 +149,14 @@ class Adapter(Carrier):
                 raise XMPPError(self.failed.pop(own))
         raise ConnectionError("no echo has come")
 
+    async def title(self, jid, listed):
+        """A room's own name: ejabberd lists it with how many are in the room, as `Harbour (2)`."""
+        if listed and not listed.endswith(")"):
+            return listed
+        info = await self.xmpp["xep_0030"].get_info(jid=jid, timeout=20)
+        names = [name for *_, name in info["disco_info"]["identities"] if name]
+        return names[0] if names else str(jid).partition("@")[0]
+
     def do(self, verb, want, name):
         return self.wait(self.act(verb, want, name))
 
@@ -161,7 +169,7 @@ class Adapter(Carrier):
         if verb == "get_conversations":
             found = await self.xmpp["xep_0030"].get_items(jid=self.service, timeout=20)
             return self.listed(want, {
-                str(jid): {"title": title or str(jid).partition("@")[0],
+                str(jid): {"title": await self.title(jid, title),
                            "last_read_message_id": self.rooms.get(str(jid), Room()).read}
                 for jid, _, title in found["disco_items"]["items"]})
         if not name:
