@@ -14,6 +14,8 @@ from carrier import Carrier, Unsupported, stamp, text
 
 CODES = {400: "invalid", 403: "forbidden", 404: "not_found", 413: "too_large", 429: "rate_limited"}
 KEY = "org.tideline.client_id"
+# An event has 64 KiB, and an edit says its text twice: beyond this that for old clients is short.
+FALLBACK_BYTES = 24_000
 FILTER = json.dumps({"room": {"timeline": {"limit": 500}, "state": {"lazy_load_members": True}}})
 
 
@@ -46,61 +48,107 @@ def entry(event):
     return made
 
 
+class Listed:
+    """What `/sync` has told of a user's rooms, and where it goes on. A host keeps it, and the next
+    connection begins with a copy: it is told what has changed, and not all of it again."""
+
+    def __init__(self):
+        self.since, self.titles, self.unread, self.last = None, {}, {}, {}
+
+    def take(self, other):
+        self.since = other.since
+        self.titles, self.unread, self.last = (
+            dict(other.titles), dict(other.unread), dict(other.last))
+
+
 class Adapter(Carrier):
-    def __init__(self, base, token, user):
+    def __init__(self, base, token, user, listed=None):
         super().__init__()
         self.base, self.token, self.user = base, token, user
-        self.since, self.run, self.asked = None, uuid.uuid4().hex, set()
-        self.titles, self.unread, self.last, self.times = {}, {}, {}, {}
+        self.kept, self.rooms, self.run = listed or Listed(), Listed(), uuid.uuid4().hex
+        self.asked, self.is_synced = set(), False
+        self.rooms.take(self.kept)
 
     def close(self):
+        self.kept.take(self.rooms)
         self.queue.clear()
 
     def http(self, method, path, body=None, timeout=30, version="v3"):
         request = urllib.request.Request(
-            f"{self.base}/_matrix/client/{version}{path}", json.dumps(body).encode() if body else
-            None, {"Authorization": f"Bearer {self.token}"}, method=method)
+            f"{self.base}/_matrix/client/{version}{path}", None if body is None else
+            json.dumps(body).encode(), {"Authorization": f"Bearer {self.token}"}, method=method)
         with urllib.request.urlopen(request, timeout=timeout) as answer:
             return json.load(answer)
 
     # What comes unasked
 
     def listen(self, timeout_s):
-        if self.since is not None:
+        if self.is_synced:
             self.sync(min(timeout_s, 20))
 
     def sync(self, wait_s):
         """Takes what is new, and pushes it where the room was asked for. A `/sync` goes on from the
         one before, unless it is limited: so the entry before is known."""
+        rooms = self.rooms
         query = {"timeout": int(wait_s * 1000), "filter": FILTER,
-                 **({"since": self.since} if self.since else {})}
+                 **({"since": rooms.since} if rooms.since else {})}
         new = self.http("GET", f"/sync?{urlencode(query)}", timeout=wait_s + 30)
-        self.since = new["next_batch"]
+        rooms.since, self.is_synced = new["next_batch"], True
+        for name in new.get("rooms", {}).get("leave", {}):
+            rooms.titles.pop(name, None)
         for name, part in new.get("rooms", {}).get("join", {}).items():
             counts, events = part.get("unread_notifications", {}), part["timeline"]["events"]
-            self.unread[name] = counts.get("notification_count", 0)
-            self.titles.setdefault(name, name)
+            rooms.unread[name] = counts.get("notification_count", 0)
+            rooms.titles.setdefault(name, name)
             for event in [*part.get("state", {}).get("events", []), *events]:
                 if event["type"] == "m.room.name":
-                    self.titles[name] = event["content"].get("name") or name
-            prev = None if part["timeline"].get("limited") else self.last.get(name)
+                    rooms.titles[name] = event["content"].get("name") or name
+            prev = None if part["timeline"].get("limited") else rooms.last.get(name)
             if events and name in self.asked:
                 self.put({"type": "entries_new", "conversation_id": name,
-                          "entries": self.listed_entries(events),
+                          "entries": [entry(event) for event in events],
                           **({"prev": prev} if prev else {})})
             if events:
-                self.last[name] = events[-1]["event_id"]
+                rooms.last[name] = events[-1]["event_id"]
             for event in part.get("ephemeral", {}).get("events", []):
                 for key, kinds in event["content"].items() if event["type"] == "m.receipt" else []:
                     for who in kinds.get("m.read", {}) if name in self.asked else []:
                         self.put({"type": "messages_read", "conversation_id": name,
                                   "user_id": who, "message_ids": [key]})
 
+    def catch_up(self):
+        try:
+            self.sync(0)
+        except urllib.error.HTTPError as error:
+            if not self.rooms.since or error.code != 400:
+                raise
+            self.rooms.since = None  # It knows that token no more.
+            self.sync(0)
+
     # What is asked
 
-    def listed_entries(self, events):
-        self.times.update((event["event_id"], event["origin_server_ts"]) for event in events)
-        return [entry(event) for event in events]
+    def latest(self, there, keys):
+        """Which of these stands last in the room: it is looked for from the room's end."""
+        token = None
+        for _ in range(20):
+            page = self.http("GET", f"{there}/messages?limit=500&dir=b" +
+                             (f"&from={quote(token)}" if token else ""))
+            found = next((event["event_id"] for event in page["chunk"]
+                          if event["event_id"] in keys), None)
+            token = page.get("end")
+            if found or not token:
+                return found or min(keys)
+        return min(keys)
+
+    def mark(self, there, key):
+        """A receipt for the room; a message of a thread takes one only without its thread."""
+        path = f"{there}/receipt/m.read/{quote(key)}"
+        try:
+            self.http("POST", path, {"thread_id": "main"})
+        except urllib.error.HTTPError as error:
+            if error.code != 400:
+                raise
+            self.http("POST", path, {})
 
     def entries(self, there, want):
         """A page of the log, by `/messages` or `/context`."""
@@ -117,21 +165,21 @@ class Adapter(Carrier):
                              *page["events_after"]], {"after": page["end"]}
             if events[0]["type"] != "m.room.create":
                 found["before"] = page["start"]
-            return {"entries": self.listed_entries(events), **found}
+            return {"entries": [entry(event) for event in events], **found}
         path, token = f"{there}/messages?limit={want['limit']}", want.get("after")
         if token is not None:
             page = self.http("GET", f"{path}&dir=f&from={quote(token)}")
             end = page.get("end") or token
             more = page["chunk"] and self.http(
                 "GET", f"{there}/messages?limit=1&dir=f&from={quote(end)}")["chunk"]
-            return {"entries": self.listed_entries(page["chunk"]), "before": page["start"],
+            return {"entries": [entry(event) for event in page["chunk"]], "before": page["start"],
                     "after": end, "present": not more}
         token = want.get("before")
         page = self.http("GET", f"{path}&dir=b" + (f"&from={quote(token)}" if token else ""))
         events, found = page["chunk"][::-1], {"after": page["start"], "present": token is None}
         if page.get("end") and not (events and events[0]["type"] == "m.room.create"):
             found["before"] = page["end"]
-        return {"entries": self.listed_entries(events), **found}
+        return {"entries": [entry(event) for event in events], **found}
 
     def error(self, error):
         code = CODES.get(getattr(error, "code", None), "unavailable")
@@ -151,12 +199,12 @@ class Adapter(Carrier):
     def do(self, verb, want, name):
         target, there = want.get("message_id"), f"/rooms/{quote(name)}"
         once = f"{self.run}-{want['request_id']}"
-        if self.since is None or verb == "get_conversations":
-            self.sync(0)
+        if not self.is_synced or verb == "get_conversations" and not want.get("offset"):
+            self.catch_up()
         if verb == "get_conversations":
             return self.listed(want, {
-                room: {"title": title, "unread_count": self.unread[room]}
-                for room, title in self.titles.items()})
+                room: {"title": title, "unread_count": self.rooms.unread[room]}
+                for room, title in self.rooms.titles.items()})
         if verb in ("get_entries", "subscribe"):
             self.asked.add(name)
             return self.entries(there, want) if verb == "get_entries" else {}
@@ -166,8 +214,10 @@ class Adapter(Carrier):
             return {"message": entry(self.http("GET", f"{there}/event/{quote(made)}"))}
         if verb == "edit_message":
             new = {"msgtype": "m.text", "body": text(want["payload"])}
+            is_long = len(new["body"].encode()) > FALLBACK_BYTES
             return {"entry_id": self.event(there, "m.room.message", once, {
-                **new, "m.new_content": new,
+                **new, "body": "* (edited)" if is_long else f"* {new['body']}",
+                "m.new_content": new,
                 "m.relates_to": {"rel_type": "m.replace", "event_id": target}})}
         if verb in ("react_message", "unreact_message"):
             there_are = self.http("GET", f"{there}/relations/{quote(target)}/m.annotation/"
@@ -182,8 +232,7 @@ class Adapter(Carrier):
         elif verb == "delete_message":
             return {"entry_id": self.redact(there, target, once)["event_id"]}
         elif verb == "mark_read":
-            last = max(want["message_ids"], key=lambda key: self.times.get(key, 0))
-            self.http("POST", f"{there}/receipt/m.read/{quote(last)}", {"thread_id": "main"})
+            self.mark(there, self.latest(there, set(want["message_ids"])))
         else:
             raise Unsupported(verb)
         return {}

@@ -15,10 +15,11 @@ import urllib.request
 from urllib.parse import quote, urlencode
 
 import tideline
-from adapter import KEY, Adapter
+from adapter import KEY, Adapter, Listed
 from process import Process
 
 NAME = "matrix"
+LACKS = frozenset()
 # What the probe has found out.
 PROFILE = tideline.Profile(
     page_limit=500, capabilities=tideline.Capabilities.LOG | tideline.Capabilities.IDEMPOTENT_SEND)
@@ -134,9 +135,10 @@ class Person:
             "username": name, "password": secrets.token_hex(8),
             "auth": {"type": "m.login.dummy"}})
         self.token, self.id = made["access_token"], made["user_id"]
+        self.listed = Listed()
 
     def adapter(self):
-        return Adapter(self.server.base, self.token, self.id)
+        return Adapter(self.server.base, self.token, self.id, self.listed)
 
     def http(self, method, path, body=None):
         return self.server.http(method, f"/_matrix/client/v3{path}", body, self.token)
