@@ -5,7 +5,8 @@
    transaction. Those of a sync alone change what others see, and they run one after the other.
 
    Keys begin with a letter: N and a name give its number; S, name and object the size; B, name,
-   object and block 4,096 bytes. Keys of LMDB have 511 bytes, so a name of over 480 is refused. */
+   object and block 4,080 bytes, which fill a page of LMDB beside its own 16: a block of 4,096 would
+   take two. Keys of LMDB have 511 bytes, so a name of over 480 is refused. */
 #include <lmdb.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 
 #include "lmdb_storage.h"
 
-enum { BLOCK = 4096, NAME_MAX_BYTES = 480, OBJECTS = 3 };
+enum { BLOCK = 4080, NAME_MAX_BYTES = 480, OBJECTS = 3 };
 
 typedef struct block {
   uint64_t number;
@@ -71,6 +72,16 @@ static tl_status judge(int code) {
   return code == MDB_MAP_FULL || code == 28 /* ENOSPC */ ? TL_E_FULL : TL_E_STORAGE;
 }
 
+/* Begins a transaction. Another process may have opened the file for a larger map, and filled it:
+   then this one takes that size up. The lock is held, so no other transaction of this process is
+   under way. */
+static int start(lmdb_storage *s, unsigned flags, MDB_txn **out) {
+  int code = mdb_txn_begin(s->env, NULL, flags, out);
+  if (code != MDB_MAP_RESIZED) return code;
+  code = mdb_env_set_mapsize(s->env, 0);
+  return code == MDB_SUCCESS ? mdb_txn_begin(s->env, NULL, flags, out) : code;
+}
+
 /* A number that is stored; 0 where there is none. */
 static int stored(MDB_txn *txn, MDB_dbi table, MDB_val *at, uint64_t *out) {
   MDB_val found;
@@ -121,7 +132,7 @@ static tl_status begin(call *c, void *context, const tl_stored *at, unsigned fla
   c->h = find(c->s, &at->name, 1);
   if (!c->h || at->object < 0 || at->object >= OBJECTS) return TL_E_STORAGE;
   c->o = &c->h->objects[at->object];
-  int code = mdb_txn_begin(c->s->env, NULL, flags, &c->txn);
+  int code = start(c->s, flags, &c->txn);
   if (code == MDB_SUCCESS)
     code = stored(c->txn, c->s->table, spell(&k, 'N', c->h, -1, 0), &fence);
   if (code != MDB_SUCCESS) return judge(code);
@@ -164,7 +175,8 @@ static tl_status load(call *c, uint64_t number, unsigned char *out) {
   if (number >= o->cut) return TL_OK;
   int code = mdb_get(c->txn, c->s->table, spell(&k, 'B', c->h, c->which, number), &found);
   if (code == MDB_NOTFOUND) return TL_OK;
-  if (code == MDB_SUCCESS && found.mv_size == BLOCK) memcpy(out, found.mv_data, BLOCK);
+  if (code == MDB_SUCCESS && found.mv_size != BLOCK) return TL_E_STORAGE;
+  if (code == MDB_SUCCESS) memcpy(out, found.mv_data, BLOCK);
   return judge(code);
 }
 
@@ -197,7 +209,7 @@ static tl_status acquire(void *context, const tl_view *name, uint64_t *fence) {
   key k;
   pthread_mutex_lock(&s->lock);
   holder *h = find(s, name, 1);
-  int code = h ? mdb_txn_begin(s->env, NULL, 0, &txn) : MDB_BAD_VALSIZE;
+  int code = h ? start(s, 0, &txn) : MDB_BAD_VALSIZE;
   uint64_t next = 0;
   if (code == MDB_SUCCESS) code = stored(txn, s->table, spell(&k, 'N', h, -1, 0), &next);
   if (code == MDB_SUCCESS) {
@@ -347,7 +359,7 @@ lmdb_storage *lmdb_storage_new(const char *path, size_t bytes) {
   if (code == MDB_SUCCESS) code = mdb_env_open(s->env, path, MDB_NOSUBDIR | MDB_NOTLS, 0600);
   /* Readers that were killed hold on to old pages. */
   if (code == MDB_SUCCESS) code = mdb_reader_check(s->env, &dead);
-  if (code == MDB_SUCCESS) code = mdb_txn_begin(s->env, NULL, 0, &txn);
+  if (code == MDB_SUCCESS) code = start(s, 0, &txn);
   if (code == MDB_SUCCESS) code = mdb_dbi_open(txn, NULL, 0, &s->table);
   if (code == MDB_SUCCESS) code = mdb_txn_commit(txn);
   if (code == MDB_SUCCESS) return s;

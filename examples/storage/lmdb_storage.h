@@ -7,7 +7,8 @@
 
 typedef struct lmdb_storage lmdb_storage;
 
-/* The file at `path` grows up to `bytes`. NULL where it cannot be opened. */
+/* The file at `path` grows up to `bytes`, or up to what another process has opened it with, once
+   that is in use. NULL where it cannot be opened. */
 lmdb_storage *lmdb_storage_new(const char *path, size_t bytes);
 void lmdb_storage_free(lmdb_storage *storage);
 tl_storage lmdb_storage_table(lmdb_storage *storage);

@@ -9,7 +9,9 @@
    Calls are committed without waiting for the disk, in order. A sync is a transaction that waits:
    with its record all earlier ones are on the disk. So `kill -9` of the process loses nothing, and
    a crash of the database what came after the last sync. After a connection was lost the database
-   may have been down, so numbers that were given on an earlier connection are refused. */
+   may have been down, so numbers that were given on an earlier connection are refused. A pooler may
+   hide that a connection was lost, so each call also compares when the server was started. A pooler
+   by transaction is of no use here: it gives each call another session, without its settings. */
 #include <errno.h>
 #include <libpq-fe.h>
 #include <pthread.h>
@@ -37,17 +39,20 @@ static const char schema[] =
     " fence bigint NOT NULL, syncs bigint NOT NULL, PRIMARY KEY(name, object));"
     "CREATE TABLE IF NOT EXISTS tl_block(name bytea, object int, block bigint,"
     " bytes bytea NOT NULL, PRIMARY KEY(name, object, block));"
+    "ALTER TABLE tl_name ADD COLUMN IF NOT EXISTS started timestamptz;"
     "ALTER TABLE tl_block ALTER bytes SET STORAGE PLAIN;"
     /* Refuses every number but the newest, and keeps it the newest until the transaction ends. */
     "CREATE OR REPLACE FUNCTION tl_hold(n bytea, f bigint) RETURNS void AS $$ BEGIN"
-    " PERFORM 1 FROM tl_name WHERE name = n AND fence = f FOR SHARE;"
+    " PERFORM 1 FROM tl_name WHERE name = n AND fence = f"
+    "  AND started = pg_postmaster_start_time() FOR SHARE;"
     " IF NOT FOUND THEN RAISE EXCEPTION 'lost' USING ERRCODE = 'TL001'; END IF;"
     " END $$ LANGUAGE plpgsql;"
     "CREATE OR REPLACE FUNCTION tl_acquire(n bytea) RETURNS bigint AS $$ DECLARE f bigint; BEGIN"
     " PERFORM set_config('synchronous_commit', 'on', true);"
-    " INSERT INTO tl_name VALUES(n, 0) ON CONFLICT DO NOTHING;"
+    " INSERT INTO tl_name(name, fence) VALUES(n, 0) ON CONFLICT DO NOTHING;"
     " PERFORM 1 FROM tl_name WHERE name = n FOR UPDATE;"
-    " UPDATE tl_name SET fence = nextval('tl_fence') WHERE name = n RETURNING fence INTO f;"
+    " UPDATE tl_name SET fence = nextval('tl_fence'), started = pg_postmaster_start_time()"
+    "  WHERE name = n RETURNING fence INTO f;"
     " RETURN f; END $$ LANGUAGE plpgsql;"
     "CREATE OR REPLACE FUNCTION tl_grow(n bytea, f bigint, o int, s bigint) RETURNS void AS $$"
     " INSERT INTO tl_object VALUES(n, o, s, f, 0) ON CONFLICT (name, object)"
@@ -79,7 +84,7 @@ static const char schema[] =
     "  WHERE name = n AND object = o AND block = s / 4096; END IF;"
     " PERFORM tl_grow(n, f, o, s);"
     " UPDATE tl_object SET size = s WHERE name = n AND object = o; END $$ LANGUAGE plpgsql;"
-    "CREATE OR REPLACE FUNCTION tl_sync(n bytea, f bigint, o int) RETURNS void AS $$ BEGIN"
+    "CREATE OR REPLACE FUNCTION tl_synced(n bytea, f bigint, o int) RETURNS void AS $$ BEGIN"
     " PERFORM set_config('synchronous_commit', 'on', true);"
     " PERFORM tl_hold(n, f);"
     " PERFORM tl_grow(n, f, o, 0);"
@@ -126,7 +131,7 @@ static int simple(PGconn *connection, const char *text) {
 /* Makes the tables where they are missing. The last function that is made says whether they are:
    to make them again would wait for everybody who works on them. */
 static int prepared(PGconn *connection) {
-  PGresult *result = PQexec(connection, "SELECT to_regproc('tl_sync') IS NOT NULL");
+  PGresult *result = PQexec(connection, "SELECT to_regproc('tl_synced') IS NOT NULL");
   int there = PQresultStatus(result) == PGRES_TUPLES_OK && *PQgetvalue(result, 0, 0) == 't';
   PQclear(result);
   return there || simple(connection, schema);
@@ -244,7 +249,7 @@ static tl_status read_bytes(void *context, const tl_stored *at, uint64_t offset,
           "SELECT o.size, b.block, b.bytes FROM tl_name n"
           " LEFT JOIN tl_object o ON o.name = n.name AND o.object = $3"
           " LEFT JOIN tl_block b ON b.name = n.name AND b.object = $3 AND b.block BETWEEN $4 AND $5"
-          " WHERE n.name = $1 AND n.fence = $2",
+          " WHERE n.name = $1 AND n.fence = $2 AND n.started = pg_postmaster_start_time()",
           &status);
   pthread_mutex_unlock(&s->lock);
   if (status == TL_OK && PQntuples(result) == 0) status = TL_E_LOCKED;
@@ -289,7 +294,8 @@ static tl_status size_of(void *context, const tl_stored *at, uint64_t *size) {
   PGresult *result =
       run(s, &c,
           "SELECT o.size FROM tl_name n LEFT JOIN tl_object o ON o.name = n.name"
-          " AND o.object = $3 WHERE n.name = $1 AND n.fence = $2",
+          " AND o.object = $3 WHERE n.name = $1 AND n.fence = $2"
+          " AND n.started = pg_postmaster_start_time()",
           &status);
   pthread_mutex_unlock(&s->lock);
   if (status == TL_OK && PQntuples(result) == 0) status = TL_E_LOCKED;
@@ -302,7 +308,7 @@ static tl_status size_of(void *context, const tl_stored *at, uint64_t *size) {
 static tl_status sync_object(void *context, const tl_stored *at) {
   call c;
   begin(&c, at);
-  return change(context, &c, "SELECT tl_sync($1, $2, $3)");
+  return change(context, &c, "SELECT tl_synced($1, $2, $3)");
 }
 
 static tl_status remove_object(void *context, const tl_stored *at) {
