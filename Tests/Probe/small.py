@@ -143,7 +143,19 @@ class SmallLink:
             for row in page:
                 row["created_at"] += ".5" if row["message_id"] == "m05" else ""
         return {"status": "ok", "data": {"messages": page, "total_count": total,
-                                         "has_more": has_more}}
+                                         "has_more": has_more, **self.cursors()}}
+
+    def cursors(self):
+        """Those that pages name, of a server that knows no times."""
+        if not self.has("cursors named"):
+            return {}
+        return dict.fromkeys(("deleted_since", "changed_since"), "~" + self.world.stamp())
+
+    def since(self, request):
+        """The time of a cursor; None where a time was sent to a server that knows none."""
+        if not self.world.fault.startswith("cursors"):
+            return request["since"]
+        return request["since"][1:] if request["since"].startswith("~") else None
 
     def before(self, rows, time, message):
         if self.has("inclusive for exclusive"):
@@ -174,13 +186,17 @@ class SmallLink:
 
     def get_deleted_since(self, request):
         name = "of" if self.has("deletions by the message's time") else "at"
-        told = [entry["id"] for entry in self.world.deletions if entry[name] >= request["since"]]
+        if (since := self.since(request)) is None:
+            return {"status": "error", "error": {"code": "unknown_cursor", "message": ""}}
+        told = [entry["id"] for entry in self.world.deletions if entry[name] >= since]
         if self.has("deletions not told"):
             told = []
         return {"status": "ok", "data": {"message_ids": told}}
 
     def get_changed_since(self, request):
-        since, exclusive = request["since"], self.has("exclusive for inclusive")
+        since, exclusive = self.since(request), self.has("exclusive for inclusive")
+        if since is None:
+            return {"status": "error", "error": {"code": "unknown_cursor", "message": ""}}
         rows = [row for row in self.world.messages if "edited_at" in row
                 and (row["edited_at"] > since or row["edited_at"] == since and not exclusive)]
         return {"status": "ok", "data": {"messages": rows, "next_since": self.world.stamp()}}

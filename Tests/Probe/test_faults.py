@@ -32,6 +32,7 @@ FAULTS = {
     "around the newest where unknown": "around-unknown",
     "deletions by the message's time": "deletion-times",
     "deletions not told": "deletions-untold",
+    "cursors, and pages name none": "deletions-cursor",
     "lost messages": "lost-message",
     "client ids of its own": "client-id-wrong",
     "sends answered without a message": "send-without-message",
@@ -63,6 +64,7 @@ BESIDE = {
     "before_id left out": {"before-id-unknown"},
     "around without its message": {"around-ts"},
     "edits not shown": {"changed-missing"},
+    "cursors, and pages name none": {"deletions-untold", "changed_since-refused"},
     "back-dated": {"stamps-back"},
 }
 
@@ -103,6 +105,12 @@ class Planted(unittest.TestCase):
         report = run("sends looked up first")
         self.assertEqual(report.names(Level.FAULT, Level.TRAP), set())
         self.assertIn("deleted-is-unknown", report.names(Level.SEEN))
+
+    def test_cursors_that_pages_name_are_asked_with(self):
+        report = run("cursors named")
+        self.assertEqual(report.names(Level.FAULT, Level.TRAP), set())
+        self.assertIn("cursors", report.names(Level.SEEN))
+        self.assertIn(Capabilities.CHANGED_SINCE, fit(report).capabilities)
 
     def test_what_the_profile_says_of_sends(self):
         for fault, scope, seconds in (("sends known on a connection", "CONNECTION", 0),

@@ -141,13 +141,21 @@ def since(room: Room) -> None:
     """Whether deletions and changes can be asked for at all."""
     report = room.report
     printed = room.rows[-1].printed if room.rows else "2026-01-01T00:00:00"
-    answer = room.talk.ask("get_deleted_since", conversation_id=room.id, since=printed)
-    if not answer.ok:
+    first, cursors = room.cursors.get("deleted_since", printed), room.cursors
+    answer = room.talk.ask("get_deleted_since", conversation_id=room.id, since=first)
+    if answer.code == "unknown_cursor" and not cursors:
+        report.fault("deletions-cursor", "get_deleted_since knows no time, and pages name no "
+                     "`deleted_since`: nothing deleted is ever told, and each sync reads anew what "
+                     "it has. Name the server's own cursor in each page")
+    elif not answer.ok:
         report.fault("deletions-refused", f"get_deleted_since is answered {answer.code!r}: every "
                      "server needs it")
     elif not isinstance(answer.data.get("message_ids"), list):
         report.fault("answer-malformed", "data of get_deleted_since has no list `message_ids`")
-    answer = room.talk.ask("get_changed_since", conversation_id=room.id, since=printed)
+    if cursors:
+        report.seen("cursors", f"pages name cursors of their own: {', '.join(sorted(cursors))}")
+    answer = room.talk.ask("get_changed_since", conversation_id=room.id,
+                           since=cursors.get("changed_since", printed))
     if not _lacks(room, "changed_since", answer):
         report.seen("changed_since", "changed_since: get_changed_since is there")
         if not isinstance(answer.data.get("next_since"), str):

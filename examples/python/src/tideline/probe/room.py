@@ -70,6 +70,8 @@ class Room:
         self.sizes: list[tuple[int, int]] = []
         self.stamps: list[Stamp] = []
         self.server_time: list[tuple[Stamp, float]] = []
+        #: Cursors of the server's own that a page named last, for deletions and changes.
+        self.cursors: dict[str, str] = {}
 
     # MARK: Pages
 
@@ -90,6 +92,8 @@ class Room:
             self.report.fault("answer-malformed", "data of get_messages has no list `messages`")
             return None
         rows = [row for row in map(self.row, raw) if row is not None]
+        self.cursors |= {name: answer.data[name] for name in ("deleted_since", "changed_since")
+                         if isinstance(answer.data.get(name), str)}
         if len(raw) > limit:
             self.report.fault("over-limit", f"{limit} were asked and {len(raw)} came: what a page "
                               "proves is counted by what was asked")
