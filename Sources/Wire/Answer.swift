@@ -62,6 +62,10 @@ package struct Page: Sendable {
   /// Whether newer messages lie behind it.
   package let hasMoreAfter: Bool?
   package let epoch: [UInt8]?
+  /// Cursors of the server's own, made before the page was read: from where deletions and changes
+  /// may be asked for.
+  package let deletedSince: [UInt8]?
+  package let changedSince: [UInt8]?
 }
 
 /// What `get_deleted_since` answered.
@@ -303,7 +307,9 @@ struct AnswerReader {
         hasMore: document.flag(Name.hasMore, of: data),
         hasMoreBefore: document.flag(Name.hasMoreBefore, of: data),
         hasMoreAfter: document.flag(Name.hasMoreAfter, of: data),
-        epoch: messages.optionalID(Name.epoch, of: data)))
+        epoch: messages.optionalID(Name.epoch, of: data),
+        deletedSince: messages.optionalID(Name.deletedSince, of: data),
+        changedSince: messages.optionalID(Name.changedSince, of: data)))
   }
 
   private func changed(_ data: Document.Node) throws(Unread) -> Outcome {

@@ -59,6 +59,8 @@ enum Name {
   static let hasMoreBefore = bytes("has_more_before")
   static let hasMoreAfter = bytes("has_more_after")
   static let nextSince = bytes("next_since")
+  static let deletedSince = bytes("deleted_since")
+  static let changedSince = bytes("changed_since")
   static let epoch = bytes("epoch")
   static let event = bytes("event")
   static let plain = bytes("message")

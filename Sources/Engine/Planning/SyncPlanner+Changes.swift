@@ -32,26 +32,34 @@ extension SyncPlanner {
     return .next
   }
 
-  /// The server no longer knows the watermark of changes: from now on, then. Of all that
+  /// The server no longer knows the watermark of changes: from now on, then, by a time or by the
+  /// cursor of the next page where pages name one. Of all that
   /// is stored changes may have been missed, also for later connections: it is asked again
   /// when it is looked at.
   func loseMarks(_ job: inout SyncJob) throws(StoreFailure) -> Step {
     var record = try tx.conversation(creating: job.request.conversation)
     job.caughtUp.noteChanges()
-    let stale = try tx.stale(record.cid)
-    let newest = try tx.rows(record.cid, from: .min, to: .max, limit: 1, newestFirst: true)
-    if let last = newest.first?.position {
-      try tx.save(
-        stale: stale.inserting(.min, high: last.successor), replacing: stale, in: record.cid)
-    }
+    try staleAll(record)
     record.marks = nil
-    if let form = memory.server.stamp(record.fetch), let known = memory.server.timeUs {
+    if !job.evidence.namesCursors, let form = memory.server.stamp(record.fetch),
+      let known = memory.server.timeUs
+    {
       let time = known.saturating(minus: memory.server.overlapUs)
       record.marks = Watermark(timeUs: time, text: form.printed(time))
     }
     let step = try finish(&job, of: &record)
     try tx.save(record)
     return step
+  }
+
+  /// Of all that is stored changes may have been missed.
+  func staleAll(_ record: ConversationRecord) throws(StoreFailure) {
+    let stale = try tx.stale(record.cid)
+    let newest = try tx.rows(record.cid, from: .min, to: .max, limit: 1, newestFirst: true)
+    if let last = newest.first?.position {
+      try tx.save(
+        stale: stale.inserting(.min, high: last.successor), replacing: stale, in: record.cid)
+    }
   }
 
   /// Less the overlap, as for deletions; a cursor that is no time is kept as it came.

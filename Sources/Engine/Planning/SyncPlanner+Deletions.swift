@@ -54,12 +54,46 @@ extension SyncPlanner {
     return .next
   }
 
-  /// The server has forgotten the cursor that it gave: the time of that answer takes its place. Nil
-  /// where a time was asked from.
+  /// Takes the first cursors that a page names, before its messages: what pages show from now on
+  /// was there when they were made. What is stored already may have been deleted or changed before:
+  /// it goes where a whole answer lacks it, and is stale until a page shows it.
+  func takeCursors(
+    of page: Page, into record: inout ConversationRecord, for job: inout SyncJob
+  ) throws(StoreFailure) {
+    // Where pages show what was deleted, no page says that nothing was deleted before it.
+    guard !profile.deletionsAreLater else { return }
+    let time = memory.server.timeUs?.saturating(minus: memory.server.overlapUs) ?? 0
+    if let text = page.deletedSince {
+      job.evidence.namesCursors = true
+      if record.deletions == nil, scheme.stamp(Watermark(timeUs: time, text: text)) == nil {
+        record.deletions = Watermark(timeUs: time, text: text)
+        if try tx.oldest(record.cid) != nil { record.restoredLSN = tx.lsn }
+        try tx.save(record)
+      }
+    }
+    if let text = page.changedSince, memory.server.can(.changedSince), record.marks == nil,
+      scheme.stamp(Watermark(timeUs: time, text: text)) == nil
+    {
+      record.marks = Watermark(timeUs: time, text: text)
+      try tx.save(record)
+      try staleAll(record)
+    }
+  }
+
+  /// The server has forgotten the cursor that it gave. Where its pages name one, all is read anew
+  /// from there; otherwise the time of that answer takes its place. Nil where a time was asked
+  /// from. A server that knows neither tells no deletions: absence alone does.
   func loseDeletionCursor(_ job: inout SyncJob) throws(StoreFailure) -> Step? {
     var record = try tx.conversation(creating: job.request.conversation)
+    if job.restores > 0 {
+      try dropSuspects(&job, of: record)
+      record.deletions = nil
+      let step = try askChanges(&job, of: &record)
+      try tx.save(record)
+      return step
+    }
     guard let known = record.deletions, memory.server.stamp(known) == nil,
-      let form = try deletionForm(record)
+      !job.evidence.namesCursors, let form = try deletionForm(record)
     else { return nil }
     record.deletions =
       known.timeUs > 0
@@ -136,6 +170,10 @@ extension SyncPlanner {
     if let text = page.nextSince, next == .some(nil) {
       let time = told?.saturating(minus: memory.server.overlapUs)
       record.deletions = Watermark(timeUs: time ?? record.deletions?.timeUs ?? 0, text: text)
+      return
+    }
+    // A cursor goes on being asked with until another one is named.
+    if page.nextSince == nil, let known = record.deletions, memory.server.stamp(known) == nil {
       return
     }
     guard let told else { return }

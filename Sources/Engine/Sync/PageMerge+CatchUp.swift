@@ -19,14 +19,16 @@ extension PageMerge {
       job.catchUp.bound = bound
       return .mustSeeNewest
     }
-    try noteTop(page, from: ingested, at: now)
+    try noteTop(page, from: ingested, isCut: !whole, at: now)
     if whole || page.items.isEmpty, try isUnbroken(ingested, low: bound.position) {
       let claim = scheme.claim(ingested.items, low: bound.position, high: present)
       try insert(claim, ingested, frame, low: bound.position, .toPresent)
       return try contentIsWhole()
     }
     // Until the catch-up is over, trust in the known range ends at the bound.
-    if !scheme.isSequence { try endTrust(atBound: bound.position) }
+    let trusted = max(bound.position, job.catchUp.calm ?? .min)
+    job.catchUp.bound = trusted
+    if !scheme.isSequence { try endTrust(atBound: trusted) }
     guard memory.server.profile.truncates == .newest, !scheme.isSequence else {
       // Which end was cut is not known, or it is the newer one: newest page first.
       try insertTail(ingested, bound: bound.position, frame: frame, at: now)
@@ -97,7 +99,7 @@ extension PageMerge {
   mutating func takeNewest(
     _ page: Page, from ingested: Ingested, whole: Bool, frame: [UInt8], at now: Instant
   ) throws(StoreFailure) -> PageOutcome {
-    try noteTop(page, from: ingested, at: now)
+    try noteTop(page, from: ingested, isCut: !whole, at: now)
     if whole || page.items.isEmpty {
       let claim = scheme.claim(ingested.items, low: .min, high: present)
       try insert(claim, ingested, frame, low: .min, .toPresent)
@@ -186,20 +188,28 @@ extension PageMerge {
     if let top = provenTop, record.fetch.map({ $0.timeUs < top.timeUs }) ?? true {
       record.fetch = top
     }
+    if let us = job.catchUp.burstUs, let top = job.catchUp.top, record.fetch == top {
+      try BurstTable(tx).note(us, of: record.cid, topUs: top.timeUs)
+    }
     job.caughtUp = .live(left: job.catchUp.left, changesAreDone: false)
     // What an earlier page of the same catch-up showed may be gone by now.
     let isAllSeen =
       job.catchUp.isFresh == true && job.evidence.suspects.isEmpty
       && !memory.server.profile.deletionsAreLater
-    if isAllSeen, record.deletions == nil, let stamp = scheme.stamp(job.catchUp.top),
+    // A cursor of the server's own was taken before the first page was read.
+    let hasCursor = record.deletions != nil && scheme.stamp(record.deletions) == nil
+    if isAllSeen, record.deletions == nil || hasCursor,
+      let stamp = scheme.stamp(job.catchUp.top),
       case let time = WatermarkPolicy.below(stamp.timeUs, overlapUs: scheme.overlapUs),
       !hasUnread(below: time)
     {
       // All that is stored was read just now: older deletions and marks are in it.
       let known = Watermark(timeUs: time, text: stamp.printed(time))
-      record.deletions = known
-      record.lowestSinceUs = time
-      if memory.server.can(.changedSince) { record.marks = known }
+      if !hasCursor {
+        record.deletions = known
+        record.lowestSinceUs = time
+      }
+      if memory.server.can(.changedSince), record.marks == nil { record.marks = known }
       return .whole(isAllSeen: true)
     }
     return .whole(isAllSeen: false)
@@ -280,7 +290,7 @@ extension PageMerge {
 
   /// The first page of a catch-up sets the watermark it will leave behind.
   private mutating func noteTop(
-    _ page: Page, from ingested: Ingested, at now: Instant
+    _ page: Page, from ingested: Ingested, isCut: Bool, at now: Instant
   ) throws(StoreFailure) {
     job.catchUp.knownUs = [memory.server.timeUs, job.catchUp.borneOutUs].compactMap { $0 }.max()
     // A page that reaches the present says that nothing stands above its last row.
@@ -303,6 +313,7 @@ extension PageMerge {
     job.run.issued = answer.issued
     job.run.limit = nil
     try endBelowPushes(ingested)
+    if isCut { try raiseTop(page, from: ingested, at: now) }
   }
 
   /// Under a stamp years ahead stands also what was told while the page was under way:

@@ -61,8 +61,13 @@ extension SyncEngine {
     let provesLittle = config.profile.pageSizeVaries && config.profile.truncates != .newest
     // A watermark that no stamp bore out asks for everything, from the newest page on.
     let asksForAll = fetch.timeUs == 0 && !scheme.isSequence
-    let way: CatchUp.Way = provesLittle || asksForAll ? .newest : .tail(bound)
-    job.stage = .catchUp(CatchUp(way: way, bound: bound.position))
+    let (calm, isMore) = try store.read { rx throws(StoreFailure) in
+      try memory.server.calmEnd(
+        record, from: bound.position, limit: tracker.pacing.pageLimit, in: rx)
+    }
+    let way: CatchUp.Way = provesLittle || asksForAll || isMore ? .newest : .tail(bound)
+    let end = isMore ? calm : nil
+    job.stage = .catchUp(CatchUp(way: way, bound: end ?? bound.position, calm: calm))
     return .next
   }
 
@@ -103,6 +108,7 @@ extension SyncEngine {
         guard draft.restores < 2 else { return (.ended(.incomplete), nil) }
         return (try planner.distrust(&draft, of: &record), nil)
       }
+      try planner.takeCursors(of: page, into: &record, for: &draft)
       var merge = try PageMerge(
         memory, hearsAll: heard.hearsAll(record), record: record, job: draft,
         answer: answer, in: tx)

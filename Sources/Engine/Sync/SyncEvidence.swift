@@ -44,6 +44,8 @@ struct Evidence {
   /// An answer counted more than it showed, and said that there was no more: what it lacks speaks
   /// for nothing.
   var isContradicted = false
+  /// A page named a cursor of deletions.
+  var namesCursors = false
   /// An answer counted as whole because it was short, which is as good as what was learned of
   /// this server's pages.
   var trustedSize = false

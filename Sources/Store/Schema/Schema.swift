@@ -349,6 +349,7 @@ enum Schema {
     if search.isOn { try search.renew() }
     try RoomTables(connection: connection).renew()
     try AskedTable.empty(connection)
+    try BurstTable.empty(connection)
     try ImportTable.empty(connection)
     // Who follows the feed reads anew.
     try connection.run(

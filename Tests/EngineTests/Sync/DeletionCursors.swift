@@ -128,6 +128,146 @@ import Testing
   }
 }
 
+/// No time is a cursor of the server's, so pages name the first one.
+///
+/// Rule protected: deletions and edits are found by the cursor that the first page named, in later
+/// processes too, and a cursor that was forgotten ends no sync for good.
+@Suite struct FirstCursors {
+  private func world(
+    _ kind: ServerKind, in folder: TrapsRestart.Folder, tells changes: Bool = false
+  ) throws -> World {
+    try kind.world(
+      knobs: {
+        $0.knowsCursorsAlone = true
+        $0.tellsChanges = changes
+      },
+      profile: { if changes { $0.capabilities.insert(.changedSince) } },
+      config: { $0.file = folder.file() })
+  }
+
+  private func sinces(_ world: World, _ verb: String) -> [String] {
+    world.asked(verb).map {
+      String($0.components(separatedBy: "\"since\":\"")[1].prefix { $0 != "\"" })
+    }
+  }
+
+  @Test(arguments: ServerKind.few)
+  func deletionsAndEditsAreAskedFromThePagesCursor(_ kind: ServerKind) throws {
+    let folder = try TrapsRestart.Folder()
+    let world = try world(kind, in: folder, tells: true)
+    let posted = world.post(30, everyMs: 2_000)
+    try world.connect()
+    #expect(try world.sync().trouble == nil)
+    // All that is stored was read just now.
+    #expect(world.asked("get_deleted_since").isEmpty)
+    for turn in 0..<3 {
+      world.timestampGroup(ms: 60_000)
+      let gone = Array(world.server.newestIDs(world.room, 8).suffix(2))
+      world.server.delete(conversation: world.room, ids: gone)
+      world.server.edit(conversation: world.room, id: posted[turn], payload: "\"edited\"")
+      world.timestampGroup(ms: 60_000)
+      world.post(2)
+      world.reset()
+      #expect(try world.sync().trouble == nil)
+      #expect(try Set(world.cached()).isDisjoint(with: gone))
+      #expect(sinces(world, "get_deleted_since").allSatisfy { $0.hasPrefix("~") })
+      #expect(sinces(world, "get_changed_since").allSatisfy { $0.hasPrefix("~") })
+      let page = try world.page()
+      let row = page.rows.first { String(decoding: page[$0.id], as: UTF8.self) == posted[turn] }
+      if let row { #expect(String(decoding: page[row.payload], as: UTF8.self).contains("edited")) }
+      try folder.kill(world)
+      try world.connect()
+    }
+    #expect(try world.lies() == [])
+    #expect(try world.client.stats().restores == 0)
+  }
+
+  /// A push stored a message before any page: that it was deleted before the cursor was made is
+  /// seen by its absence.
+  @Test(arguments: ServerKind.few)
+  func whatWasStoredBeforeTheCursorGoesByAbsence(_ kind: ServerKind) throws {
+    let folder = try TrapsRestart.Folder()
+    let world = try world(kind, in: folder)
+    world.post(10, everyMs: 2_000)
+    try world.connectListening()
+    let early = world.post(1)
+    try world.run()
+    try world.disconnect()
+    world.server.delete(conversation: world.room, ids: early)
+    world.timestampGroup(ms: 60_000)
+    world.post(3, everyMs: 2_000)
+    try world.connect()
+    #expect(try world.sync().trouble == nil)
+    #expect(try world.cached() == world.truth())
+    try folder.kill(world)
+    try world.connect()
+    #expect(try world.sync().trouble == nil)
+    #expect(try world.client.stats().restores == 0)
+    #expect(try world.lies() == [])
+  }
+
+  /// The server forgets all cursors: what is claimed is read anew, and later processes go on from
+  /// the cursor of that page.
+  @Test(arguments: ServerKind.few)
+  func aForgottenCursorIsReplacedByThePagesOwn(_ kind: ServerKind) throws {
+    let folder = try TrapsRestart.Folder()
+    let world = try world(kind, in: folder)
+    world.post(30, everyMs: 2_000)
+    try world.connect()
+    try world.sync()
+    world.timestampGroup(ms: 60_000)
+    let forgotten = world.server.nowUs
+    let gone = Array(world.server.newestIDs(world.room, 9).suffix(1))
+    world.server.delete(conversation: world.room, ids: gone)
+    world.timestampGroup(ms: 60_000)
+    world.post(1)
+    world.alter = { request, answer in
+      guard let since = request.components(separatedBy: "\"since\":\"~").dropFirst().first,
+        let us = Int64(since.prefix { $0 != "\"" }), us < forgotten
+      else { return answer }
+      return """
+        {"type":"get_deleted_since","status":"error",\
+        "error":{"code":"unknown_cursor","message":"forgotten"}}
+        """
+    }
+    for _ in 0..<2 {
+      #expect(try world.sync().trouble == nil)
+      #expect(try world.sync(.older, want: 100).trouble == nil)
+      #expect(try world.cached() == world.truth())
+      try folder.kill(world)
+      try world.connect()
+    }
+    world.reset()
+    #expect(try world.sync().trouble == nil)
+    #expect(world.requests.count <= 2)
+    #expect(try world.client.stats().restores == 0)
+  }
+
+  /// Its pages name none either: syncs end well, and absence alone tells what was deleted.
+  @Test func aServerWithoutAnyCursorRefusesNoSyncForGood() throws {
+    let folder = try TrapsRestart.Folder()
+    let world = try world(ServerKind.all[0], in: folder)
+    world.alter = { _, answer in
+      answer.replacingOccurrences(of: "\"deleted_since\"", with: "\"other\"")
+    }
+    world.post(12, everyMs: 2_000)
+    try world.connect()
+    for _ in 0..<2 {
+      #expect(try world.sync().trouble == nil)
+      world.timestampGroup(ms: 60_000)
+      let gone = Array(world.server.newestIDs(world.room, 4).suffix(1))
+      world.server.delete(conversation: world.room, ids: gone)
+      world.timestampGroup(ms: 60_000)
+      world.post(1)
+      #expect(try world.sync().trouble == nil)
+      #expect(try world.cached() == world.truth())
+      try folder.kill(world)
+      try world.connect()
+    }
+    #expect(try world.client.stats().restores == 0)
+  }
+}
+
 /// Pages go on showing what was deleted; only the log of deletions tells.
 @Suite struct DeletionsAsLaterEntries {
   private func world(_ kind: ServerKind) throws -> World {

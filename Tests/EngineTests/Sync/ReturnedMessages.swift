@@ -58,6 +58,46 @@ import Testing
     world.client.close()
   }
 
+  /// Protects: under numbers a conversation that lacks a message which the server counts is not
+  /// called whole, by whatever it was caught up with; and a full sync ends with that message.
+  @Test(
+    arguments: [[], .before, .around, .changedSince] as [Profile.Capabilities],
+    [(0, 5), (0, 30), (0, 58), (20, 5), (20, 30), (20, 58)])
+  func numbersAreCountedToo(_ more: Profile.Capabilities, _ spot: (cap: Int, place: Int)) throws {
+    for (kind, isLossless) in [
+      (SyncRequest.Kind.latest, false), (.live, false), (.older, false), (.latest, true),
+      (.live, true),
+    ] {
+      let path = temporary()
+      defer { remove(path) }
+      let world = try FoundServer.numbered.world(
+        file: file(path),
+        knobs: {
+          $0.pageCap = spot.cap
+          $0.pushIsLossless = isLossless
+          $0.takesBefore = more.contains(.before)
+          $0.takesAround = more.contains(.around)
+          $0.tellsChanges = more.contains(.changedSince)
+        },
+        profile: {
+          $0.capabilities.formUnion(more)
+          $0.pushIsLossless = isLossless
+        })
+      let id = try deleted(world, place: spot.place)
+      #expect(world.server.bringBack(conversation: world.room, id: id))
+      for turn in 0..<2 {
+        world.timestampGroup(ms: 60_000)
+        try world.reopen()
+        #expect(try world.sync(kind, want: 100).trouble == nil)
+        let (isWhole, shown) = (try world.page().coverage.whole, try world.cached())
+        if isWhole || kind != .live && turn == 1 {
+          #expect(shown == world.truth(), "\(kind), \(isLossless), \(turn)")
+        }
+      }
+      world.client.close()
+    }
+  }
+
   /// Protects: without counts the next page that shows it brings it back.
   @Test func aPageThatShowsItBringsItBack() throws {
     let path = temporary()

@@ -127,6 +127,12 @@ extension ReferenceServer {
     write(page, into: &out)
     if knobs.sendsTotalCount { out.append(contentsOf: ",\"total_count\":\(total)".utf8) }
     more(&out)
+    if knobs.knowsCursorsAlone {
+      let next = ServerTime.tick(
+        nowUs - knobs.deletionLatenessMaxUs, resolutionUs: knobs.timeResolutionUs)
+      out.append(contentsOf: ",\"deleted_since\":\"~\(next)\"".utf8)
+      if knobs.tellsChanges { out.append(contentsOf: ",\"changed_since\":\"~\(next)\"".utf8) }
+    }
     writeServerTime(into: &out)
     out.append(0x7D)
     return out
@@ -158,7 +164,7 @@ extension ReferenceServer {
     let state = try room(request, user)
     guard let since = request.since else { throw ServerFailure("invalid", "since is missing") }
     let unit = knobs.timeResolutionUs
-    var found = state.changed(since: try ownCursor(since, isOwn: knobs.opaqueCursors))
+    var found = state.changed(since: try ownCursor(since, isOwn: tellsOpaqueChanges))
     var next = ServerTime.tick(nowUs, resolutionUs: unit)
     var count = found.count
     if knobs.changePageCap > 0, count > knobs.changePageCap {
@@ -176,15 +182,21 @@ extension ReferenceServer {
     }
     var out: [UInt8] = []
     write(rows[...], into: &out)
-    let text = knobs.opaqueCursors ? "~\(next)" : ServerTime.text(next, knobs)
+    let text = tellsOpaqueChanges ? "~\(next)" : ServerTime.text(next, knobs)
     out.append(contentsOf: ",\"next_since\":\"\(text)\",\"has_more\":\(hasMore)".utf8)
     writeServerTime(into: &out)
     out.append(0x7D)
     return out
   }
 
+  private var tellsOpaqueDeletions: Bool { knobs.deletionCursors || knobs.knowsCursorsAlone }
+  private var tellsOpaqueChanges: Bool { knobs.opaqueCursors || knobs.knowsCursorsAlone }
+
   /// A time, or a word of the server's own.
   private func ownCursor(_ text: String, isOwn: Bool) throws(ServerFailure) -> Int64 {
+    if knobs.knowsCursorsAlone, !text.hasPrefix("~") {
+      throw ServerFailure("unknown_cursor", "a time is no cursor")
+    }
     guard isOwn, text.hasPrefix("~") else { return try cursor(text) }
     guard let us = Int64(text.dropFirst()) else { throw ServerFailure("invalid", "not a cursor") }
     return us
@@ -195,10 +207,10 @@ extension ReferenceServer {
   func getDeletedSince(_ request: Request, _ user: String) throws(ServerFailure) -> [UInt8] {
     let state = try room(request, user)
     guard let since = request.since else { throw ServerFailure("invalid", "since is missing") }
-    let cursor = try ownCursor(since, isOwn: knobs.deletionCursors)
+    let cursor = try ownCursor(since, isOwn: tellsOpaqueDeletions)
     let unit = knobs.timeResolutionUs
     let horizon = knobs.deletionHorizonUs > 0 ? nowUs - knobs.deletionHorizonUs : Int64.min
-    let isInclusive = knobs.afterInclusive || knobs.deletionCursors
+    let isInclusive = knobs.afterInclusive || tellsOpaqueDeletions
     // The log is sorted by printed time, so the answer is a run at its end.
     var first = state.deletions.count
     while first > 0 {
@@ -217,7 +229,7 @@ extension ReferenceServer {
       out.append(contentsOf: ",\"has_more\":true,\"next_since\":\"".utf8)
       ServerTime.write(nextSince, knobs, into: &out)
       out.append(0x22)
-    } else if knobs.deletionCursors {
+    } else if tellsOpaqueDeletions {
       // What is committed late stands above it.
       let next = ServerTime.tick(nowUs - knobs.deletionLatenessMaxUs, resolutionUs: unit)
       out.append(contentsOf: ",\"next_since\":\"~\(next)\"".utf8)

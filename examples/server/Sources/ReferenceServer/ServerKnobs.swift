@@ -47,6 +47,8 @@ public struct ServerKnobs: Sendable, Equatable {
   public var deletionPageCap = 0
   /// Whether each answer of deletions says what to ask the next time, by a word of its own.
   public var deletionCursors = false
+  /// Whether pages name cursors of deletions and changes, and a time is no cursor.
+  public var knowsCursorsAlone = false
   /// Whether pages go on showing what was deleted, and counts count it: only the log tells.
   public var keepsDeleted = false
   /// How long deletions are remembered; 0 for ever.

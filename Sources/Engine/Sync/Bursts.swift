@@ -1,0 +1,58 @@
+/// A burst of more messages than a page holds, within the overlap.
+///
+/// Rule protected: what was read when nothing could come to be stamped there any more is not read
+/// again; and the device's clock is compared with itself, never with the server's.
+internal import Base
+internal import Store
+internal import Timeline
+internal import Wire
+
+extension ServerKnowledge {
+  /// Where the newest stored message ends, if the watermark stands so far above it that nothing can
+  /// come to be stamped up to there any more; and whether a page is filled from the bound on, so
+  /// that it is known how a page from there would end.
+  func calmEnd(
+    _ record: ConversationRecord, from bound: Position, limit: Int, in rx: ReadTransaction
+  ) throws(StoreFailure) -> (Position?, isMore: Bool) {
+    let newest = try rx.keys(record.cid, before: .beforePending, limit: 1, from: nil).first
+    guard let newest = newest?.position, !scheme.isSequence, newest.time <= bound.time else {
+      return (nil, false)
+    }
+    let page = facts.largestPage > 0 ? min(facts.largestPage, limit) : limit
+    let isMore = try rx.count(record.cid, from: bound, to: .max) >= page
+    return (.after(timestampGroup: newest.time), isMore)
+  }
+}
+
+extension PageMerge {
+  /// More than a page stands within the overlap below the newest message. Once the server's clock
+  /// has surely passed that by the overlap, nothing can come to be stamped there any more, and the
+  /// watermark rises by it: the next catch-up asks for none of the burst. Where no answer tells the
+  /// clock, the device's has to have gone on by as much since an earlier catch-up read the same.
+  mutating func raiseTop(
+    _ page: Page, from ingested: Ingested, at now: Instant
+  ) throws(StoreFailure) {
+    job.catchUp.burstUs = nil
+    guard !scheme.isSequence, let top = job.catchUp.top, top.timeUs > 0,
+      let stamp = scheme.stamp(top),
+      job.catchUp.present == .after(timestampGroup: top.timeUs),
+      let oldest = ingested.items.lazy.compactMap({ $0 }).min(),
+      oldest.time >= top.timeUs.saturating(minus: scheme.overlapUs)
+    else { return }
+    let unit = stamp.resolutionUs
+    let aboveUs = scheme.overlapUs.saturating(plus: unit)
+    if let told = page.serverTime?.timeUs, told == memory.server.surelyUs {
+      guard told >= top.timeUs.saturating(plus: aboveUs) else { return }
+    } else {
+      guard let wall = now.wallUs else { return }
+      let first = try BurstTable(tx).us(record.cid, topUs: top.timeUs)
+      if first.map({ $0 > wall }) ?? true { job.catchUp.burstUs = wall }
+      guard let first, first <= wall, wall.saturating(minus: first) >= aboveUs else { return }
+    }
+    let high = WatermarkPolicy.floor(
+      top.timeUs.saturating(plus: scheme.overlapUs).saturating(plus: unit.saturating(minus: 1)),
+      to: unit)
+    job.catchUp.top = Watermark(timeUs: high, text: stamp.printed(high))
+    job.catchUp.present = .after(timestampGroup: high)
+  }
+}
