@@ -81,6 +81,12 @@ class Trial:
         host.settle()
         self.story.own[row.client_id] = f"edited by Eva {turn}"
         self.compare("an edit of it", host)
+        long = f"long {turn} " * 4_000
+        client.perform({"type": "edit_message", "conversation_id": self.room,
+                        "message_id": row.id, "payload": long})
+        host.settle()
+        self.story.own[row.client_id] = long
+        self.compare("an edit of a long text", host)
         self.check("a reaction, and one that is taken back",
                    json.loads(self.newest(host).reactions) == {"!": [self.eva.id]})
         self.send(host, f"taken back {turn}")
@@ -130,6 +136,22 @@ class Trial:
             lambda: self.newest(host).id != key))
         self.compare("after all that", host)
 
+    def mark(self, host):
+        """Marks that are made offline reach the server for the last of them."""
+        self.story.say(10)
+        keys = self.story.theirs()[-10:]
+        host.wait_for(lambda: self.newest(host).id == keys[-1])
+        host.disconnect()
+        host.client.mark_read(self.room, keys)
+        host.connect()
+        host.sync(self.room)
+        host.sync("", tideline.SyncKind.CONVERSATIONS)
+        rows = tideline.Rows(host.client.conversation_list())
+        rows.poll()
+        self.check("nothing is unread after marks made offline",
+                   [row.unread for row in rows.conversations] == [0])
+        rows.window.close()
+
     def run(self, folder):
         path = folder / "eva.tideline"
         for turn, count in enumerate((330, 60, 5)):
@@ -140,6 +162,7 @@ class Trial:
             self.write(host, turn)
             self.lose(host, turn)
             self.hear(host)
+            self.mark(host)
             host.close()
 
     def look(self):
