@@ -32,27 +32,43 @@ extension PageMerge {
   mutating func raiseTop(
     _ page: Page, from ingested: Ingested, at now: Instant
   ) throws(StoreFailure) {
-    job.catchUp.burstUs = nil
-    guard !scheme.isSequence, let top = job.catchUp.top, top.timeUs > 0,
-      let stamp = scheme.stamp(top),
-      job.catchUp.present == .after(timestampGroup: top.timeUs),
-      let oldest = ingested.items.lazy.compactMap({ $0 }).min(),
-      oldest.time >= top.timeUs.saturating(minus: scheme.overlapUs)
+    guard !scheme.isSequence else { return }
+    var catchUp = job.catchUp
+    try raise(&catchUp, page, ingested, now)
+    job.catchUp = catchUp
+  }
+
+  private func raise(
+    _ catchUp: inout CatchUp, _ page: Page, _ ingested: Ingested, _ now: Instant
+  ) throws(StoreFailure) {
+    catchUp.burstUs = nil
+    guard !ingested.items.isEmpty, let top = catchUp.top, top.timeUs > 0,
+      let stamp = scheme.stamp(top), catchUp.present == .after(timestampGroup: top.timeUs)
     else { return }
+    let low = top.timeUs.saturating(minus: scheme.overlapUs)
+    for item in ingested.items { if let item, item.time < low { return } }
     let unit = stamp.resolutionUs
     let aboveUs = scheme.overlapUs.saturating(plus: unit)
     if let told = page.serverTime?.timeUs, told == memory.server.surelyUs {
       guard told >= top.timeUs.saturating(plus: aboveUs) else { return }
     } else {
       guard let wall = now.wallUs else { return }
-      let first = try BurstTable(tx).us(record.cid, topUs: top.timeUs)
-      if first.map({ $0 > wall }) ?? true { job.catchUp.burstUs = wall }
-      guard let first, first <= wall, wall.saturating(minus: first) >= aboveUs else { return }
+      let first = try BurstTable(tx).us(record.cid, topUs: top.timeUs) ?? .max
+      if first > wall { catchUp.burstUs = wall }
+      guard first <= wall, wall.saturating(minus: first) >= aboveUs else { return }
     }
     let high = WatermarkPolicy.floor(
       top.timeUs.saturating(plus: scheme.overlapUs).saturating(plus: unit.saturating(minus: 1)),
       to: unit)
-    job.catchUp.top = Watermark(timeUs: high, text: stamp.printed(high))
-    job.catchUp.present = .after(timestampGroup: high)
+    catchUp.top = Watermark(timeUs: high, text: stamp.printed(high))
+    catchUp.present = .after(timestampGroup: high)
+  }
+
+  /// Keeps when the newest message of a burst was first read.
+  func noteBurst() throws(StoreFailure) {
+    guard case .catchUp(let catchUp) = job.stage, let us = catchUp.burstUs,
+      let fetch = record.fetch, fetch == catchUp.top
+    else { return }
+    try BurstTable(tx).note(us, of: record.cid, topUs: fetch.timeUs)
   }
 }

@@ -188,9 +188,7 @@ extension PageMerge {
     if let top = provenTop, record.fetch.map({ $0.timeUs < top.timeUs }) ?? true {
       record.fetch = top
     }
-    if let us = job.catchUp.burstUs, let top = job.catchUp.top, record.fetch == top {
-      try BurstTable(tx).note(us, of: record.cid, topUs: top.timeUs)
-    }
+    try noteBurst()
     job.caughtUp = .live(left: job.catchUp.left, changesAreDone: false)
     // What an earlier page of the same catch-up showed may be gone by now.
     let isAllSeen =
