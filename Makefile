@@ -18,7 +18,7 @@ TARGET ?= frame
 SECONDS ?= 60
 MESSAGES ?= 1000000
 CONVERSATIONS ?= 1000
-SERVERS ?= xmpp ejabberd matrix nats
+SERVERS ?= xmpp ejabberd matrix nats jmap
 
 # CC=gcc in the environment breaks SwiftPM's C targets, which need clang's blocks.
 SWIFT := env -u CC -u CXX swift
@@ -32,7 +32,7 @@ TESTS := TL_TESTED=1 SWT_SWIFT_ERROR_BACKTRACING_ENABLED=0 $(SWIFT) test --scrat
 
 .DEFAULT_GOAL := lib
 .PHONY: storage storage-setup lib setup check quick nightly fmt format tidy tables header build test symbols abi \
-  abi-accept c py py-run probe-test probe-run matrix xmpp ejabberd nats interop statuses types swift-boundary screens sim sim-bin \
+  abi-accept c py py-run probe-test probe-run matrix xmpp ejabberd nats jmap interop statuses types swift-boundary screens sim sim-bin \
   sim-test sim-storage sim-commits sim-each-commit sim-retention sim-log import-kill sim-known sim-smoke sim-faults \
   sim-long sim-traces hostile faults asan tsan fuzz search-model bench bench-count bench-growth bench-retention \
   bench-search bench-syscalls bench-worst bench-weight bench-page bench-setup server examples docs-lint demo \
@@ -165,9 +165,12 @@ xmpp: lib
 ejabberd: lib
 	@sh Scripts/adapted.sh ejabberd $(LIB) $(WORD)
 
-## The same with a private NATS server.
+## The same with a private NATS server, and with a private Cyrus.
 nats: lib
 	@sh Scripts/adapted.sh nats $(LIB) $(WORD)
+
+jmap: lib
+	@sh Scripts/adapted.sh jmap $(LIB) $(WORD)
 
 ## Each of these servers with faults: kills, lost answers, restores, a purge, stamps that go back.
 ## Some 5 minutes each; SERVERS=xmpp runs one.
