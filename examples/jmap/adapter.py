@@ -77,13 +77,13 @@ class Adapter(Carrier):
         except (http.client.HTTPException, TimeoutError) as error:
             raise ConnectionError("no answer has come") from error
         if answer.status != 200:
-            raise Refused({401: "forbidden", 413: "tooLarge"}.get(answer.status, ""))
-        made = [each[1] for each in json.loads(body)["methodResponses"] if each[0] != "error" or
-                self.refuse(each[1])]
-        return made
-
-    def refuse(self, error):
-        raise Refused(error["type"])
+            raise Refused("forbidden" if answer.status in (401, 403) else
+                          "tooLarge" if answer.status == 413 or b":limit" in body else "")
+        made = json.loads(body)["methodResponses"]
+        for verb, result, _ in made:
+            if verb == "error":
+                raise Refused(result["type"])
+        return [result for _, result, _ in made]
 
     def read(self, name, **where):
         """The entries of a page, the place of the first, and how many there are."""

@@ -61,7 +61,7 @@ class Adapter(Carrier):
     def __init__(self, url, user, password):
         super().__init__()
         self.user, self.loop, self.bell = user, asyncio.new_event_loop(), asyncio.Event()
-        self.rung, self.last, self.by_token = set(), {}, False
+        self.rung, self.last, self.by_token, self.work = set(), {}, False, None
         self.ended, self.inbox = self.loop.create_future(), f"_INBOX.{user}".encode()
         try:
             self.link = self.loop.run_until_complete(nats.connect(
@@ -85,17 +85,21 @@ class Adapter(Carrier):
             self.ended.set_result(None)
 
     async def error_heard(self, error):
-        pass
+        """What a user has no right to is told beside the request, which is never answered."""
+        if "permissions violation" in str(error).lower() and self.work is not None:
+            self.work.cancel()
 
     def wait(self, work):
-        work = self.loop.create_task(work)
+        self.work = self.loop.create_task(work)
         self.loop.run_until_complete(asyncio.wait(
-            {work, self.ended}, return_when=asyncio.FIRST_COMPLETED))
-        if not work.done():
-            work.cancel()
+            {self.work, self.ended}, return_when=asyncio.FIRST_COMPLETED))
+        if not self.work.done():
+            self.work.cancel()
             raise ConnectionError("the connection has ended")
         try:
-            return work.result()
+            return self.work.result()
+        except asyncio.CancelledError as error:
+            raise PermissionError("the user may not") from error
         except (ConnectionClosedError, TimeoutError) as error:
             raise ConnectionError("no answer has come") from error
 
@@ -217,9 +221,12 @@ class Adapter(Carrier):
 
     async def say(self, name, change, said, key=None):
         """Puts an entry, and gives it as the stream has it. The server knows a key again."""
-        made = await self.jet.publish(
-            f"room.{name}.{change}.{self.user}", json.dumps(said).encode(), stream=name,
-            headers={"Nats-Msg-Id": f"{self.user}/{quote(key, safe='')}"} if key else None)
+        data, once = json.dumps(said).encode(), f"{self.user}/{quote(key or '', safe='')}"
+        # With its headers a message may not be longer, or the server ends the connection.
+        if len(data) + len(name) + len(once) + 128 > self.link.max_payload:
+            raise MaxPayloadError
+        made = await self.jet.publish(f"room.{name}.{change}.{self.user}", data, stream=name,
+                                      headers={"Nats-Msg-Id": once} if key else None)
         found, _ = await self.read(name, made.seq, 1)
         if not found or number(name_of(found[0])) != made.seq or (
                 key and found[0].get("client_id") != key):
