@@ -236,8 +236,6 @@ package final class BadgeWorld {
     let ids = page.rows.suffix(8).map { String(decoding: page[$0.id], as: UTF8.self) }
     guard !ids.isEmpty else { return }
     let id = dice.chance(0.6) ? ids[ids.count - 1] : ids[dice.below(ids.count)]
-    // A mark of a message that is deleted is refused: the server counts from another one then.
-    guard server.truth(Self.name).contains(where: { $0.id == id }) else { return }
     if verb == "mark_last_read" {
       let mark = try client.perform(
         Array(
@@ -269,7 +267,8 @@ package final class BadgeWorld {
   private func readHere() throws -> Set<String> {
     for mark in marks {
       let state = try? client.operation(mark.operation).rows.first?.standing
-      if state == .refused { refused.formUnion(upTo(mark.id)) }
+      // It may have been told for a message below.
+      if state == .refused || state == .done { refused.formUnion(upTo(mark.id)) }
       if state == .refused || state == .done || state == nil {
         marks.removeAll { $0.operation == mark.operation }
       }

@@ -48,29 +48,44 @@ extension OperationWriter {
     }
   }
 
-  /// The marker's message is no more, though what stands below it was read as well: the mark goes
-  /// to the newest message there. False where nothing is left to be told.
-  func lower(_ record: inout OperationRecord) throws(StoreFailure) -> Bool {
+  /// The server does not find the marker's message, though what stands below was read as well: the
+  /// mark goes to the newest message there.
+  func lower(_ record: inout OperationRecord) throws(StoreFailure) -> LoweredMark {
     let mark = try tx.unreadReader.readMarker(record.cid)
-    guard var high = try tx.row(record.target, record.cid)?.position ?? mark?.successor
-    else { return false }
+    let own = mark.flatMap { $0.id == record.target ? $0 : nil }
+    guard var high = try tx.row(record.target, record.cid)?.position ?? own else {
+      // What was deleted here stood no higher than the marker that has passed it since.
+      return try tx.isTombstoned(record.target, in: record.cid) ? .nothing : .unknown
+    }
     let told = try tx.unreadReader.toldMarker(record.cid) ?? .min
     for _ in 0..<Self.lookedAt {
       guard
         let row = try tx.rows(record.cid, from: told, to: high, limit: 1, newestFirst: true).first,
         row.position > told
-      else { return false }
-      let isGone = !row.flags.isDisjoint(with: .hidden.union(.deleted))
-      if !isGone, row.position.id != record.target {
+      else { return .nothing }
+      if row.flags.isDisjoint(with: Self.notMarked) {
         record.target = row.position.id
-        return true
+        return .lowered
       }
       high = row.position
     }
-    return false
+    return .unknown
   }
 
-  /// So many rows are looked at for the next lower one, and so many are told one after another.
+  /// So many rows are looked at for the next lower one, and a mark goes down after so many tries in
+  /// a row.
   private static let lookedAt = 16
-  static let loweredMax = 4
+  static let loweredMax = 8
+
+  /// What the server may not know as a message.
+  private static let notMarked: RowFlags = .hidden.union([.deleted, .event, .imported])
+}
+
+/// Where a mark goes whose message the server does not find.
+enum LoweredMark {
+  case lowered
+  /// The server has all that was read.
+  case nothing
+  /// It was not stored here, or too much of what stands below is no message.
+  case unknown
 }

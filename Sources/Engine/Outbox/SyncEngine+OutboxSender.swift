@@ -202,6 +202,7 @@ extension SyncEngine {
     deadlineMs: Int64?, wasTaken: Bool = true
   ) throws(StoreFailure) {
     var verdict = OutboxPolicy.Verdict.done
+    var lowered = LoweredMark.unknown
     try commit { tx throws(StoreFailure) in
       guard var record = try tx.operation(seq), record.state == .inFlight else { return }
       // Sent once more it would undo what was asked later.
@@ -209,18 +210,23 @@ extension SyncEngine {
       verdict = OutboxPolicy.verdict(
         ending, verb: record.verb.onWire, isRepeatable: isRepeatable(record), wasTaken: wasTaken)
       if record.verb == .markLastRead, case .failed(.notFound, _) = ending,
-        record.attempts < OperationWriter.loweredMax, try writer(tx).lower(&record)
+        outbox.noteTrouble(seq) <= OperationWriter.loweredMax
       {
-        verdict = .retry(afterMs: 0)
+        lowered = try writer(tx).lower(&record)
+        if lowered != .unknown { verdict = .retry(afterMs: 0) }
+        // What was read and is not stored the server may count.
+        try tx.unreadTable.doubt(record.cid)
       }
       switch verdict {
       case .refused:
         record.state = .refused
         record.told = nil
         // The server counts without it.
-        if record.verb == .markLastRead { try tx.unreadTable.doubt(record.cid) }
+        if record.verb == .markLastRead {
+          try tx.unreadTable.noteRefused(record.target, in: record.cid)
+        }
       case .retry:
-        record.state = .queued
+        record.state = lowered == .nothing ? .done : .queued
         // No earlier try is left without an answer.
         let isAlone = record.attempts == 1 || !can(.idempotentSend)
         if isAlone, !wasTaken || ending != .none && ending != .malformed { record.told = nil }
@@ -229,8 +235,8 @@ extension SyncEngine {
         record.state = .unknown
         record.told = nil
       }
-      record.errorCode = refusal?.code
-      record.errorText = refusal?.text
+      record.errorCode = lowered == .unknown ? refusal?.code : nil
+      record.errorText = lowered == .unknown ? refusal?.text : nil
       try tx.operationTable.saveOperation(record)
     }
     report.tellHost()
@@ -238,6 +244,8 @@ extension SyncEngine {
     case .done, .refused:
       break
     case .retry(let afterMs):
+      // The server has answered, so another message is told at once.
+      if lowered != .unknown { return }
       report.stats.retries += 1
       // What a lost connection took is sent again on the next one.
       if ending == .none, !tracker.isUp { return }

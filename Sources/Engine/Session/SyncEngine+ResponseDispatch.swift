@@ -238,8 +238,11 @@ extension SyncEngine {
     _ job: SyncJob, error: ServerError, retryAfterMs: Int64?, at now: Instant
   ) throws(StoreFailure) {
     if case .asking = job.stage, retryAfterMs == nil, error != .unavailable, error != .rateLimited {
-      // It cannot tell how far the user has read.
-      if job.request.kind == .count { list.recounts.asksAlone = false }
+      // It cannot tell how far the user has read; or not of this conversation.
+      if job.request.kind == .count {
+        let isNever = error == .unsupported || error == .invalid
+        try noCount(of: job.request.conversation, isNever: isNever)
+      }
       return end(job, trouble: nil)
     }
     switch error {

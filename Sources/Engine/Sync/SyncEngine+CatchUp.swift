@@ -453,7 +453,7 @@ extension SyncEngine {
       return try planner(tx).planAtMarker(&draft, of: record, asks: false)
     }
     tell(effects)
-    if known.unreadCount == nil { list.recounts.asksAlone = false }
+    if known.unreadCount == nil { try noCount(of: known.id, isNever: windows.asksList) }
     if scheme.isLog, isNamed {
       return try readLog(&job) { sync, job throws(StoreFailure) in try sync.begin(&job) }
     }

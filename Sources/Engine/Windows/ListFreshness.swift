@@ -59,6 +59,8 @@ struct Recounts {
 
   private func dueMs(_ cid: Int64) -> Int64 { notBeforeMs[cid] ?? .min }
 
+  func isListDue(at nowMs: Int64) -> Bool { dueMs(Self.list) <= nowMs }
+
   /// Those that may be asked for now, in one order on each device.
   func due(at nowMs: Int64) -> [Int64] { Array(wanted.filter { dueMs($0) <= nowMs }).ascending() }
 
@@ -85,7 +87,7 @@ struct Recounts {
 
   /// They are asked for; false where the list was a minute ago.
   mutating func take(_ asked: some Sequence<Int64>, at nowMs: Int64, withList: Bool) -> Bool {
-    if withList, dueMs(Self.list) > nowMs { return false }
+    if withList, !isListDue(at: nowMs) { return false }
     if withList { putOff(Self.list, at: nowMs) }
     restsUntilMs = nil
     for cid in asked {

@@ -200,13 +200,14 @@ extension SyncEngine {
     guard list.recounts.rests(at: now.monotonicMs) else { return }
     let (due, asksAlone) = (list.recounts.due(at: now.monotonicMs), list.recounts.asksAlone)
     if due.isEmpty { return }
+    let asksList = windows.asksList
     var free: [(cid: Int64, name: [UInt8])] = []
     do throws(StoreFailure) {
       try store.read { rx throws(StoreFailure) in
-        for cid in due {
+        for cid in due where asksList || free.count < Recounts.aloneMax {
           // Somebody looks at it, or it was synced on this connection.
           guard let name = try rx.conversation(cid: cid)?.id,
-            windows.asksList || asksAlone && memory.live.wasLive(name)
+            asksList || asksAlone && memory.live.wasLive(name)
           else {
             list.recounts.putAside(cid)
             continue
@@ -217,7 +218,9 @@ extension SyncEngine {
     } catch {
       return
     }
-    let withList = windows.asksList && (free.count > Recounts.aloneMax || !asksAlone)
+    var withList = asksList && (free.count > Recounts.aloneMax || !asksAlone)
+    // Where the list was asked for a minute ago, some are asked one by one.
+    if asksAlone, !list.recounts.isListDue(at: now.monotonicMs) { withList = false }
     if !withList { free = Array(free.prefix(Recounts.aloneMax)) }
     guard !free.isEmpty,
       list.recounts.take(free.map(\.cid), at: now.monotonicMs, withList: withList)
@@ -226,6 +229,17 @@ extension SyncEngine {
       scheduler.add(SyncRequest(kind: .conversations))
     } else {
       for (_, name) in free { scheduler.add(SyncRequest(conversation: name, kind: .count)) }
+    }
+  }
+
+  /// The server tells no count of a conversation; or of none by itself, but perhaps in the list.
+  func noCount(of conversation: [UInt8], isNever: Bool) throws(StoreFailure) {
+    if isNever {
+      list.recounts.asksAlone = false
+    } else if let cid = try store.read({ rx throws(StoreFailure) in
+      try rx.conversation(conversation)?.cid
+    }) {
+      list.recounts.putAside(cid)
     }
   }
 

@@ -35,6 +35,12 @@ extension Queries {
     WHERE cid = ? AND (time, key) >= (?, ?) AND (time, key) < (?, ?) AND flags & ? = 0
     """
 
+  /// Whether any row of a part has none of some flags.
+  static let someWithout: StaticString = """
+    SELECT 1 FROM message
+    WHERE cid = ? AND (time, key) >= (?, ?) AND (time, key) < (?, ?) AND flags & ? = 0 LIMIT 1
+    """
+
   static let unreadNumbers: StaticString = """
     SELECT number FROM message
     WHERE cid = ? AND (time, key) >= (?, ?) AND (time, key) < (?, ?) AND flags & ? = 0
@@ -91,7 +97,7 @@ extension Queries {
 
   static let listQueries: [StaticString] = [
     conversationsAfter, spansBetween, entitiesOfConversations, newestKeys,
-    entityOfConversation, listing, draft, countUnread, unreadNumbers,
+    entityOfConversation, listing, draft, countUnread, someWithout, unreadNumbers,
     namedLast, someNamedLast, markerQueued, markersKept, markerTold, pendingSends,
     askedOfConversation, leavesConversation,
   ]

@@ -99,6 +99,15 @@ package struct UnreadReader {
       Queries.countUnread, cid, low.time, low.key, high.time, high.key, flags.rawValue) ?? 0
   }
 
+  /// Whether any row of a part has none of these flags.
+  func hasRow(
+    _ cid: Int64, from low: Position, to high: Position, without flags: RowFlags
+  ) throws(StoreFailure) -> Bool {
+    guard low < high else { return false }
+    return try rx.connection.number(
+      Queries.someWithout, cid, low.time, low.key, high.time, high.key, flags.rawValue) != nil
+  }
+
   /// Whether the trusted ranges hold everything from a place up to what is known of the
   /// present.
   ///

@@ -101,14 +101,17 @@ extension UnreadTable {
     return isQueued || there > here ? there &- here : nil
   }
 
-  /// Whether the server counts from a message below the marker.
+  /// Whether the server counts from a message below the marker, with another one between them.
   private func isBehind(
     _ lastRead: [UInt8]?, _ tally: UnreadCounters, in cid: Int64
   ) throws(StoreFailure) -> Bool {
     guard let lastRead, lastRead != tally.named else { return false }
     if tally.named != nil { return true }
-    guard let place = try tx.row(lastRead, cid)?.position else { return false }
-    return tally.marker.map { place < $0 } ?? false
+    guard let place = try tx.row(lastRead, cid)?.position, let marker = tally.marker else {
+      return false
+    }
+    return try tx.unreadReader.hasRow(
+      cid, from: place.successor, to: marker.successor, without: .hidden.union(.deleted))
   }
 
   /// The server has the marker at a message, or above it.

@@ -84,8 +84,9 @@ extension UnreadTable {
     let tally = try tx.tally(cid)
     guard tally.isExact, tally.here > 0, tally.side(of: row.position) != .above,
       tally.isAboveMarker(row.position),
-      try tx.unreadReader.countUnread(
-        cid, from: tally.marker?.successor ?? .min, to: row.position) > 0
+      source(of: tally, isOwn: tx.origin == .own) != .counted,
+      try tx.unreadReader.hasRow(
+        cid, from: tally.marker?.successor ?? .min, to: row.position, without: .notUnread)
     else { return }
     try noteUnreadUnknown(cid)
   }
@@ -190,6 +191,12 @@ extension UnreadTable {
     (tally.marker, tally.top) = (nil, nil)
     try write(tally, .unsure, in: cid)
     try forgetTold(cid)
+  }
+
+  /// An own mark is refused: the server counts without it, and its message may never come.
+  package func noteRefused(_ id: [UInt8], in cid: Int64) throws(StoreFailure) {
+    if try tx.tally(cid).named == id { try name(nil, in: cid) }
+    try doubt(cid)
   }
 
   // MARK: The marker

@@ -144,6 +144,39 @@ import Testing
     #expect(world.server.unread(world.room, of: "me").isEmpty)
     let row = try #require(try world.client.conversation(Array("room".utf8)).rows.first)
     #expect(row.unread == 0)
+    // The server goes on from the message below, and its counts are taken.
+    try world.sync()
+    world.post(20)
+    try world.client.disconnected()
+    try world.connect()
+    try world.sync(.conversations)
+    let then = try #require(try world.client.conversation(Array("room".utf8)).rows.first)
+    #expect(then.unread == 20)
+    #expect(then.flags & ConversationFlags.unreadExact != 0)
+  }
+
+  /// Where the server has all that was read, nothing is refused.
+  @Test func aMarkThatNothingIsLeftOfIsDone() throws {
+    let (world, ids) = try synced()
+    try world.act("mark_last_read", ids[ids.count - 2])
+    try world.run()
+    let mark = try world.act("mark_last_read", ids[ids.count - 1])
+    world.server.delete(conversation: world.room, ids: [ids[ids.count - 1]])
+    try world.run()
+    #expect(told(world) == [ids[ids.count - 2], ids[ids.count - 1]])
+    #expect(try world.standing(mark) == .done)
+  }
+
+  /// What is sent behind a mark does not wait for its tries.
+  @Test func aSendBehindAMarkOfADeletedMessageGoesOutAtOnce() throws {
+    let (world, ids) = try synced()
+    try world.act("mark_last_read", ids[ids.count - 1])
+    try world.perform(
+      #"{"type":"send_message","conversation_id":"room","payload":"x","client_id":"c"}"#)
+    world.server.delete(conversation: world.room, ids: Array(ids.suffix(3)))
+    try world.run()
+    #expect(told(world).count == 4)
+    #expect(world.asked("send_message").count == 1)
   }
 
   /// What the server refuses otherwise it counts without, and is asked.

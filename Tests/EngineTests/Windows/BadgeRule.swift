@@ -109,6 +109,37 @@ import Timeline
     #expect(try badge(world).hasPrefix("5"))
   }
 
+  /// Protects: where the server does not tell of one conversation, it is asked for others.
+  @Test func aConversationWithoutACountStopsNoOther() throws {
+    let world = try world(20)
+    world.server.createConversation("other", participants: ["me", "you"])
+    for _ in 0..<5 {
+      _ = world.server.post(
+        conversation: "other", sender: "you", payload: "1", id: nil, stampUs: nil, lateUs: nil)
+    }
+    try world.connect()
+    try world.sync(.conversations)
+    try world.sync()
+    _ = try world.client.sync(SyncRequest(conversation: Array("other".utf8)))
+    try world.run()
+    func name(_ conversation: String) throws {
+      try world.hand(
+        """
+        {"type":"conversation_updated","conversation_id":"\(conversation)","conversation":\
+        {"conversation_id":"\(conversation)","last_read_message_id":"nowhere"}}
+        """)
+      try world.wait(ms: 4_000)
+    }
+    try world.wait(ms: 4_000)
+    try world.wait(ms: 61_000)
+    world.server.failNext("not_found", verb: "get_conversation")
+    world.reset()
+    try name(world.room)
+    #expect(world.asked("get_conversation").count == 1)
+    try name("other")
+    #expect(world.asked("get_conversation").last?.contains(#""other""#) == true)
+  }
+
   // MARK: One printed second
 
   /// Protects: rows of the last printed second, or of the marker's, are counted once, whatever the

@@ -58,6 +58,7 @@ import Testing
     #expect(list.recounts.nextMs(after: 6) == 60_005)
     let isSecond = list.recounts.take([b], at: 6, withList: true)
     #expect(isFirst && !isSecond)
+    #expect(!list.recounts.isListDue(at: 60_004) && list.recounts.isListDue(at: 60_005))
     #expect(list.recounts.due(at: 6) == [b])
     list.begin()
     #expect(!list.isWhole && list.recounts.asksAlone)
