@@ -91,7 +91,7 @@ def all_stages(jobs, start, share=100):
         target("import killed at 50 points", "import-kill", after=library),
         target("client in the terminal", "terminal-test", after=built),
         target("storages, with kills", "storage", after=library),
-        target("Matrix and XMPP, with kills", "interop", after=library),
+        target("real servers, with kills", "interop", after=library),
     ]
 
 

@@ -26,6 +26,7 @@ func usage() -> Never {
     W is plain (as it is), abilities, marks, screens, all (of these), updates,
     operations, retention (some of each, purged), mix (some of each),
     returns (all, and deleted messages come back; a few fail),
+    cursors (all, and a time is no cursor of deletions and changes),
     or log (servers that keep a log)
     """)
   exit(2)
@@ -69,6 +70,7 @@ func worlds() -> @Sendable (UInt64) -> UInt64 {
   case "retention": return Knobs.Worlds.kept
   case "log": return Knobs.Worlds.logged
   case "returns": return { $0 | Knobs.Worlds.all.union(.returns).rawValue }
+  case "cursors": return { $0 | Knobs.Worlds.all.union(.cursors).rawValue }
   default: usage()
   }
 }

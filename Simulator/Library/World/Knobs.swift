@@ -196,6 +196,9 @@ package struct Knobs: Sendable {
     /// Deleted messages come back, and no message has a version. Not in the mix: some seeds fail.
     package static let returns = Worlds(rawValue: 1 << 47)
 
+    /// Deletions and changes are asked for by cursors that pages name.
+    package static let cursors = Worlds(rawValue: 1 << 48)
+
     /// The seed of a number among the worlds of the log.
     package static func logged(_ number: UInt64) -> UInt64 {
       number & (1 << 40 - 1) | Worlds.log.rawValue

@@ -20,6 +20,8 @@ package struct StrangerKnobs: Sendable {
   var stampsAhead = false
   /// At times each connection ends with its first request.
   var endsConnections = false
+  /// No time is a cursor: pages name cursors of the server's own.
+  var namesCursors = false
   /// A fault inside the library's engine, by name; only debug builds can plant it.
   package var fault: String?
 }
@@ -55,6 +57,12 @@ extension Knobs {
     strangers.othersEdit =
       random.chance(0.3) && pushes && !envelope && !updates.isOn && !looksAtBadges
     strangers.endsConnections = random.chance(0.2)
+    // What is told long after it happened may have been deleted before the first cursor was made,
+    // and so may what stands in a gap when a cursor is refused. A cursor leaves out no deletion
+    // that is on its way.
+    strangers.namesCursors =
+      worlds.contains(.cursors) && horizonUs == 0 && deletionLatenessUs == 0 && !envelope
+      && reconnectBatch == 0 && !restores && errorShare == 0
   }
 
   /// A send is known by its payload where the server tells no client ids and knows no repeated one.
@@ -68,6 +76,7 @@ extension Knobs {
       (strangers.knowsSendsUs > 0, "for-a-while"), (strangers.printsAnew, "prints-anew"),
       (strangers.othersEdit, "others-edit"), (strangers.returns, "returns"),
       (strangers.stampsAhead, "stamps-ahead"), (strangers.endsConnections, "ends-connections"),
+      (strangers.namesCursors, "names-cursors"),
     ]
   }
 }

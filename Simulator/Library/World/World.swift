@@ -343,6 +343,7 @@ extension Knobs {
     server.tellsSender = operations.tellsSender
     server.answersWithResult = !strangers.saysOnlyOK
     server.tellsVersions = !strangers.returns
+    server.knowsCursorsAlone = strangers.namesCursors
     server.printsAnew = strangers.printsAnew
     server.needsSubscribing = operations.subscribes
     server.sendsServerTime = sendsServerTime

@@ -227,7 +227,11 @@ extension ReferenceServer {
     ServerJSON.write(found.map(\.id), into: &out)
     if let nextSince {
       out.append(contentsOf: ",\"has_more\":true,\"next_since\":\"".utf8)
-      ServerTime.write(nextSince, knobs, into: &out)
+      if knobs.knowsCursorsAlone {
+        out.append(contentsOf: "~\(nextSince)".utf8)
+      } else {
+        ServerTime.write(nextSince, knobs, into: &out)
+      }
       out.append(0x22)
     } else if tellsOpaqueDeletions {
       // What is committed late stands above it.
