@@ -26,9 +26,7 @@ extension PageMerge {
       return try contentIsWhole()
     }
     // Until the catch-up is over, trust in the known range ends at the bound.
-    let trusted = max(bound.position, job.catchUp.calm ?? .min)
-    job.catchUp.bound = trusted
-    if !scheme.isSequence { try endTrust(atBound: trusted) }
+    if !scheme.isSequence { try endTrust(atBound: job.catchUp.bound ?? bound.position) }
     guard memory.server.profile.truncates == .newest, !scheme.isSequence else {
       // Which end was cut is not known, or it is the newer one: newest page first.
       try insertTail(ingested, bound: bound.position, frame: frame, at: now)

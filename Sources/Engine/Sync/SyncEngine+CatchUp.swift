@@ -66,8 +66,7 @@ extension SyncEngine {
         record, from: bound.position, limit: tracker.pacing.pageLimit, in: rx)
     }
     let way: CatchUp.Way = provesLittle || asksForAll || isMore ? .newest : .tail(bound)
-    let end = isMore ? calm : nil
-    job.stage = .catchUp(CatchUp(way: way, bound: end ?? bound.position, calm: calm))
+    job.stage = .catchUp(CatchUp(way: way, bound: calm ?? bound.position))
     return .next
   }
 

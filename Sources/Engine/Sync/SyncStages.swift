@@ -112,8 +112,6 @@ struct CatchUp {
   var way = Way.newest
   /// It must reach down to here; nil when nothing was known before.
   var bound: Position?
-  /// Where the newest stored message ends, if nothing can come to be stamped up to there any more.
-  var calm: Position?
   /// When its first page was taken, where that was cut within the overlap.
   var burstUs: Int64?
   /// The watermark that it will leave behind.
