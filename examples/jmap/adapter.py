@@ -1,8 +1,9 @@
 """An adapter: frames of Tideline on one side, mailboxes of a JMAP server (Cyrus) on the other.
 
 A room is a mailbox that its account shares, and a mailbox is a log: mails are never changed, and
-what is said and each change is a mail of its own, whose body is a JSON object. Ids are those of the
-server, and a token is an id: `<id` stands before that mail, `>id` behind it, `>` at the start. A
+what is said and each change is a mail of its own, whose body is a JSON object. An id is that of the
+server, which is a hash of the mail, and the time of its arrival: the same mail may come again after
+a restore. A token is an id: `<id` stands before that mail, `>id` behind it, `>` at the start. A
 connection is one object, used by one thread.
 """
 import base64
@@ -36,20 +37,28 @@ def name_of(entry):
     return entry.get("message_id") or entry["entry_id"]
 
 
+def key_of(mail):
+    return f"{mail['id']}.{mail['receivedAt']}"
+
+
+def mail_id(key):
+    return key.partition(".")[0]
+
+
 def entry(mail):
     """A mail as an entry of its log. One that another program has put there is a text."""
     told = {"sender_id": ((mail["from"] or [{}])[0] or {}).get("email") or "nobody",
             "created_at": mail["receivedAt"]}
     said = "".join(part["value"] for part in mail["bodyValues"].values())
     if mail["header:X-Tideline:asText"] is None:
-        return {"payload": said or mail["preview"], **told, "message_id": mail["id"]}
+        return {"payload": said or mail["preview"], **told, "message_id": key_of(mail)}
     try:
         said = dict(json.loads(said))
     except (TypeError, ValueError):
         said = {"change": "none"}
     if "change" in said:
-        return {**said, **told, "entry_id": mail["id"]}
-    return {**said, **told, "message_id": mail["id"]}
+        return {**said, **told, "entry_id": key_of(mail)}
+    return {**said, **told, "message_id": key_of(mail)}
 
 
 class Adapter(Carrier):
@@ -85,13 +94,19 @@ class Adapter(Carrier):
                 raise Refused(result["type"])
         return [result for _, result, _ in made]
 
-    def read(self, name, **where):
-        """The entries of a page, the place of the first, and how many there are."""
-        found, mails = self.call(
+    def read(self, name, key=None, **where):
+        """The entries of a page, which is by a key, the place of the first, and how many there are.
+        """
+        if key is not None:
+            where["anchor"] = mail_id(key)
+        found, mails, anchor = self.call(
             ("Email/query", {"filter": {"inMailbox": name}, "calculateTotal": True, **where,
                              "sort": [{"property": ARRIVAL, "isAscending": True}]}),
             ("Email/get", {"#ids": {"resultOf": "0", "name": "Email/query", "path": "/ids"},
-                           "properties": SEEN, "fetchTextBodyValues": True}))
+                           "properties": SEEN, "fetchTextBodyValues": True}),
+            ("Email/get", {"ids": [mail_id(key or "")], "properties": ["receivedAt"]}))
+        if key is not None and [key_of(mail) for mail in anchor["list"]] != [key]:
+            raise Refused("anchorNotFound")
         mails = {mail["id"]: mail for mail in mails["list"]}
         # What is destroyed between the two is passed over.
         return ([entry(mails[key]) for key in found["ids"] if key in mails], found["position"],
@@ -101,8 +116,9 @@ class Adapter(Carrier):
 
     def listen(self, timeout_s):
         """Looks whether the account's state is another, which costs less than to look at rooms."""
-        time.sleep(max(0, min(timeout_s, self.looked + POLL_S - time.monotonic())))
-        if not self.last or time.monotonic() < self.looked + POLL_S:
+        wait_s = max(0, self.looked + POLL_S - time.monotonic()) if self.last else timeout_s
+        time.sleep(min(timeout_s, wait_s))
+        if not self.last or wait_s > timeout_s:
             return
         self.looked = time.monotonic()
         (now,) = self.call(("Email/get", {"ids": []}))
@@ -127,7 +143,7 @@ class Adapter(Carrier):
             last, more = self.last[name], {}
             try:
                 found, at, total = self.read(name, limit=NEWS, **(
-                    {"anchor": last, "anchorOffset": 1} if last else {"position": 0}))
+                    {"key": last, "anchorOffset": 1} if last else {"position": 0}))
                 more = {"prev": last} if last else {"before": ">"}
             except Refused as error:
                 if error.args[0] != "anchorNotFound":
@@ -144,17 +160,16 @@ class Adapter(Carrier):
         most, token = want["limit"], want.get("before", want.get("after"))
         key, is_behind = (token or "")[1:], (token or "").startswith(">")
         if "around_id" in want:
-            found, at, total = self.read(name, anchor=want["around_id"], limit=most,
+            found, at, total = self.read(name, want["around_id"], limit=most,
                                          anchorOffset=-(most // 2))
         elif token == ">" and "before" in want:
             found, at, total = [], 0, 1
         elif token is None or not key:
             found, at, total = self.read(name, limit=most, position=0 if token else -most)
         elif "after" in want:
-            found, at, total = self.read(name, anchor=key, anchorOffset=int(is_behind), limit=most)
+            found, at, total = self.read(name, key, anchorOffset=int(is_behind), limit=most)
         else:
-            found, at, total = self.read(name, anchor=key, anchorOffset=is_behind - most,
-                                         limit=most)
+            found, at, total = self.read(name, key, anchorOffset=is_behind - most, limit=most)
             # Near the start the server gives a full page, which goes on beyond the mail.
             keys = [name_of(each) for each in found]
             if key in keys:
@@ -166,32 +181,32 @@ class Adapter(Carrier):
 
     def known(self, name, keys):
         """Those mails of a room that are there."""
-        (found,) = self.call(("Email/get", {"ids": keys, "properties": ["mailboxIds", "from"]}))
-        return {mail["id"]: mail["from"][0]["email"] for mail in found["list"]
-                if name in mail["mailboxIds"] and mail["from"]}
+        (found,) = self.call(("Email/get", {"ids": [mail_id(key) for key in keys],
+                                            "properties": ["mailboxIds", "from", "receivedAt"]}))
+        return {key_of(mail): mail["from"][0]["email"] for mail in found["list"]
+                if name in mail["mailboxIds"] and mail["from"] and key_of(mail) in keys}
 
     def say(self, name, said, change, once):
-        """Puts a mail, and gives its id. The bytes of a mail are its id: one that is put again is
-        found to be there, so what makes them must not change."""
+        """Puts a mail, and gives its entry. The server's id is a hash of the bytes: a mail that is
+        put again is found to be there, so what makes them may not change."""
         once = uuid.uuid5(uuid.NAMESPACE_URL, f"{name} {self.user} {once}")
         (made,) = self.call(("Email/set", {"create": {"it": {
             "mailboxIds": {name: True}, "from": [{"email": self.user}], "subject": change,
             "messageId": [f"{once}@tideline"], "sentAt": "1970-01-01T00:00:00Z",
             "header:X-Tideline:asText": f"{change} by {self.user};",
-            "bodyValues": {"1": {"value": json.dumps(said)}},
+            "bodyValues": {"1": {"value": json.dumps(said, sort_keys=True)}},
             "textBody": [{"partId": "1", "type": "text/plain"}]}}}))
-        if made["created"]:
-            return made["created"]["it"]["id"]
-        error = made["notCreated"]["it"]
-        if error["type"] == "alreadyExists":
-            return error["existingId"]
-        raise Refused(error["type"])
+        error = (made["notCreated"] or {}).get("it", {})
+        if error and error["type"] != "alreadyExists":
+            raise Refused(error["type"])
+        key = error["existingId"] if error else made["created"]["it"]["id"]
+        return self.read(name, anchor=key, limit=1)[0][0]
 
-    def marked(self, name):
-        """The message up to which this user has read."""
+    def marked(self, name, change):
+        """The message up to which this user's mark of a kind stands."""
         found, mails = self.call(
             ("Email/query", {"filter": {"inMailbox": name,
-                                        "header": ["X-Tideline", f"read by {self.user};"]},
+                                        "header": ["X-Tideline", f"{change} by {self.user};"]},
                              "sort": [{"property": ARRIVAL, "isAscending": False}], "limit": 1}),
             ("Email/get", {"#ids": {"resultOf": "0", "name": "Email/query", "path": "/ids"},
                            "properties": SEEN, "fetchTextBodyValues": True}))
@@ -206,7 +221,8 @@ class Adapter(Carrier):
         if verb == "get_conversations":
             (found,) = self.call(("Mailbox/get", {"ids": None, "properties": ["name", "role"]}))
             return self.listed(want, {
-                each["id"]: {"title": each["name"], "last_read_message_id": self.marked(each["id"])}
+                each["id"]: {"title": each["name"],
+                             "last_read_message_id": self.marked(each["id"], "read")}
                 for each in found["list"] if not each["role"]})
         if verb not in {"get_entries", "subscribe", "send_message", *CHANGES}:
             raise Unsupported(verb)
@@ -218,21 +234,25 @@ class Adapter(Carrier):
             return self.entries(name, want)
         said = {each: want[each] for each in want if each not in NOT_SAID}
         if verb == "send_message":
-            key = self.say(name, said, "message", want["client_id"])
-            found, *_ = self.read(name, anchor=key, limit=1)
-            return {"message": found[0]}
+            return {"message": self.say(name, said, "message", want["client_id"])}
         change, keys = CHANGES[verb], want.get("message_ids") or [want["message_id"]]
         authors = self.known(name, keys)
         if not authors:
             raise Refused("notFound")
-        target = next(iter(authors)) if len(authors) == 1 else self.latest(name, authors)
-        if change in ("edit", "delete") and authors[target] != self.user:
+        if change in ("edit", "delete") and set(authors.values()) != {self.user}:
             raise Refused("forbidden")
-        return {"entry_id": self.say(name, {**said, "change": change, "target_id": target}, change,
-                                     uuid.uuid4())}
+        before = self.marked(name, change) if verb in MARKS else None
+        target = next(iter(authors))
+        if before or len(authors) > 1:
+            target = self.latest(name, [*authors, *([before] if before else [])])
+        if target == before:
+            return {}
+        made = self.say(name, {**said, "change": change, "target_id": target}, change, uuid.uuid4())
+        return {"entry_id": made["entry_id"]}
 
     def latest(self, name, keys):
         """The last of some mails in the order of the room."""
         (found,) = self.call(("Email/query", {
             "filter": {"inMailbox": name}, "sort": [{"property": ARRIVAL, "isAscending": False}]}))
-        return next(key for key in found["ids"] if key in keys)
+        by_mail = {mail_id(key): key for key in keys}
+        return next(by_mail[each] for each in found["ids"] if each in by_mail)

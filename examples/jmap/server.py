@@ -16,6 +16,7 @@ import socket
 import subprocess
 import time
 import uuid
+from datetime import datetime, timezone
 
 import tideline
 from adapter import Adapter
@@ -132,16 +133,16 @@ class Server(Process):
         """All messages of a room that are there, in the order of their UIDs: ids and client ids."""
         link = self.open(room)
         keys = {}
-        for line in good(link.fetch("1:*", "(EMAILID)")):
+        for line in good(link.fetch("1:*", "(EMAILID INTERNALDATE)")):
             if line is not None:
-                keys[re.search(rb"EMAILID \((\w+)\)", line)[1].decode()] = line.split()[0]
+                keys[key_of(line)] = line.split()[0]
         if new := [at for key, at in keys.items() if key not in self.mails]:
             # Mails never change, and their ids are their contents.
-            for item in good(link.fetch(b",".join(new).decode(), "(EMAILID BODY.PEEK[])")):
+            for item in good(link.fetch(b",".join(new).decode(),
+                                        "(EMAILID INTERNALDATE BODY.PEEK[])")):
                 if isinstance(item, tuple):
-                    key = re.search(rb"EMAILID \((\w+)\)", item[0])[1].decode()
                     mail = email.message_from_bytes(item[1])
-                    self.mails[key] = json.loads(mail.get_payload(decode=True))
+                    self.mails[key_of(item[0])] = json.loads(mail.get_payload(decode=True))
         link.logout()
         gone = {self.mails[key]["target_id"] for key in keys
                 if self.mails[key].get("change") == "delete"}
@@ -151,7 +152,7 @@ class Server(Process):
     def purge(self, room, key):
         """Drops the history before a message, as a retention of the server's would."""
         link = self.open(room)
-        at = good(link.search(None, "EMAILID", key))[0].decode()
+        at = good(link.search(None, "EMAILID", key.partition(".")[0]))[0].decode()
         good(link.store(f"1:{int(at) - 1}", "+FLAGS.SILENT", r"(\Deleted)"))
         good(link.expunge())
         link.logout()
@@ -164,6 +165,14 @@ class Server(Process):
                                  time.time() - hours * 3600), texts))
         late.close()
         return made
+
+
+def key_of(line):
+    """The id and the time of arrival of a mail, as the adapter prints them."""
+    at = re.search(rb'INTERNALDATE "([^"]+)"', line)[1].decode().strip()
+    at = datetime.strptime(at, "%d-%b-%Y %H:%M:%S %z").astimezone(timezone.utc)
+    key = re.search(rb"EMAILID \((\w+)\)", line)[1].decode()
+    return f"{key}.{at:%Y-%m-%dT%H:%M:%SZ}"
 
 
 def good(answer):
@@ -228,9 +237,9 @@ class Person:
         uids = [b"%d" % uid for uid in range(int(first), int(last or first) + 1)]
         good(self.link.select(box, readonly=True))
         found = {}
-        for line in good(self.link.uid("fetch", b",".join(uids).decode(), "(EMAILID)")):
-            found[re.search(rb"UID (\d+)", line)[1]] = re.search(
-                rb"EMAILID \((\w+)\)", line)[1].decode()
+        for line in good(self.link.uid(
+                "fetch", b",".join(uids).decode(), "(EMAILID INTERNALDATE)")):
+            found[re.search(rb"UID (\d+)", line)[1]] = key_of(line)
         self.link.unselect()
         return [found[uid] for uid in uids]
 

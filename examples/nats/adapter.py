@@ -179,7 +179,8 @@ class Adapter(Carrier):
             first = max(state.first_seq, last - span, 1)
             found, rest = await self.read(name, first, last - first + 1 if key else None)
             if key:
-                found = found[:[name_of(each) for each in found].index(key) + 1]
+                end = [name_of(each) for each in found].index(key) + 1
+                found, rest = found[:end], rest + len(found) - end
             is_all = first <= max(1, state.first_seq)
             if is_all or len(found) > most:
                 return found, rest, is_all
@@ -228,8 +229,8 @@ class Adapter(Carrier):
         made = await self.jet.publish(f"room.{name}.{change}.{self.user}", data, stream=name,
                                       headers={"Nats-Msg-Id": once} if key else None)
         found, _ = await self.read(name, made.seq, 1)
-        if not found or number(name_of(found[0])) != made.seq or (
-                key and found[0].get("client_id") != key):
+        if not found or number(name_of(found[0])) != made.seq or key and (
+                self.user, key) != (found[0]["sender_id"], found[0].get("client_id")):
             raise FileExistsError("it was said, and is purged")
         return found[0]
 
