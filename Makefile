@@ -168,9 +168,11 @@ ejabberd: lib
 ## The same with a private NATS server, and with a private Cyrus.
 nats: lib
 	@sh Scripts/adapted.sh nats $(LIB) $(WORD)
+	@[ -n "$(WORD)" ] || sh Scripts/adapted.sh nats $(LIB) python Tests/Interop/places.py out/nats/places
 
 jmap: lib
 	@sh Scripts/adapted.sh jmap $(LIB) $(WORD)
+	@[ -n "$(WORD)" ] || sh Scripts/adapted.sh jmap $(LIB) python Tests/Interop/places.py out/jmap/places
 
 ## Each of these servers with faults: kills, lost answers, restores, a purge, stamps that go back.
 ## Some 5 minutes each; SERVERS=xmpp runs one.

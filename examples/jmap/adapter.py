@@ -159,6 +159,8 @@ class Adapter(Carrier):
     def entries(self, name, want):
         most, token = want["limit"], want.get("before", want.get("after"))
         key, is_behind = (token or "")[1:], (token or "").startswith(">")
+        if token not in (None, ">") and (token[:1] not in ("<", ">") or not key):
+            raise Refused("anchorNotFound")
         if "around_id" in want:
             found, at, total = self.read(name, want["around_id"], limit=most,
                                          anchorOffset=-(most // 2))

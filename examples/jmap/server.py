@@ -149,6 +149,15 @@ class Server(Process):
         return [(key, self.mails[key].get("client_id")) for key in keys
                 if "change" not in self.mails[key] and key not in gone]
 
+    def remove(self, room, keys):
+        """Takes single mails out of the mailbox, as its owner may."""
+        link = self.open(room)
+        for key in keys:
+            at = good(link.search(None, "EMAILID", key.partition(".")[0]))[0].decode()
+            good(link.store(at, "+FLAGS.SILENT", r"(\Deleted)"))
+        good(link.expunge())
+        link.logout()
+
     def purge(self, room, key):
         """Drops the history before a message, as a retention of the server's would."""
         link = self.open(room)

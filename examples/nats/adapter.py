@@ -27,7 +27,10 @@ NOT_SAID = {"type", "request_id", "conversation_id", "message_id", "message_ids"
 
 
 def number(key):
-    return int(key.partition("-")[0])
+    made = int(key.partition("-")[0])
+    if not 0 < made < 1 << 63:
+        raise ValueError(key)
+    return made
 
 
 def author(key):
@@ -189,6 +192,8 @@ class Adapter(Carrier):
     async def entries(self, name, want):
         most, token, starts, rest = want["limit"], want.get("before", want.get("after")), False, 1
         key = want.get("around_id") or (token or "")[1:]
+        if token not in (None, ">") and not re.match("[<>].", token):
+            raise LookupError(token)
         if "around_id" in want:
             found, rest, starts = await self.below(name, key, most // 2)
             starts, found = starts and len(found) <= most // 2 + 1, found[-(most // 2 + 1):]
@@ -200,7 +205,8 @@ class Adapter(Carrier):
             found, rest = await self.read(name, number(key) if key else 1, most + is_behind)
             if key and not (found and name_of(found[0]) == key):
                 raise LookupError("the entry is gone")
-            found, starts = found[is_behind:], not key
+            found, starts = found[is_behind:], not key or not is_behind and (
+                await self.jet.stream_info(name)).state.first_seq == number(key)
         else:
             is_before = (token or "").startswith("<")
             if token == ">":

@@ -99,6 +99,14 @@ class Server(Process):
                 gone.add(said["target_id"])
         return [pair for pair in found.items() if pair[0] not in gone]
 
+    def remove(self, room, keys):
+        """Takes single messages out of the stream, as an operator may."""
+        async def removed(jet):
+            for key in keys:
+                await jet.delete_msg(room, int(key.partition("-")[0]))
+
+        self.ask(removed)
+
     def purge(self, room, key):
         """Drops the history before a message, as a retention of the server's would."""
         self.ask(lambda jet: jet.purge_stream(room, seq=int(key.partition("-")[0])))
