@@ -1525,8 +1525,9 @@ typedef struct tl_diff {
 /**
  * @brief Moves a window to the newest committed state and tells what changed.
  *
- * A split that a catch-up under way will settle is held back for `hold_ms`: its row comes
- * without #TL_MESSAGE_GAP_BEFORE, and has an update if the split is still there then. Of
+ * A split that a catch-up due or under way will settle is held back for `hold_ms`: its row comes
+ * without #TL_MESSAGE_GAP_BEFORE, and has an update if the split is still there then. Where
+ * the catch-up waits for other pushes, `hold_ms` begins when it is asked for. Of
  * several in a row that one catch-up settles only the first is drawn, whatever its time. The
  * deadline of #tl_client_advance covers it; where that must be earlier than it last said,
  * the event descriptor is readable.

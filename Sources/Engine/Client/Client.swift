@@ -210,8 +210,9 @@ package final class Client: Sendable {
       let isAll = engine.scheduler.all != nil
       var isDone = engine.scheduler.jobs.isEmpty && !isAll
       if !isDone, !isAll { isDone = try engine.waitsForUser() }
+      if !engine.scheduler.checks.waiting.isEmpty { isDone = false }
       state.phase = engine.tracker.isUp ? (isDone ? .upToDate : .catchingUp) : .offline
-      state.syncsLeft = engine.scheduler.jobs.count + (isAll ? 1 : 0)
+      state.syncsLeft = engine.scheduler.count &+ (isAll ? 1 : 0)
       state.requestsInFlight = engine.tracker.inFlight
       state.framesWaiting = engine.tracker.outbox.count + engine.acknowledgements.ready.count
       state.reconnectWanted = engine.tracker.link == .void

@@ -230,7 +230,7 @@ extension SyncEngine {
   func leave(_ conversation: [UInt8]) {
     outbox.settle(conversation)
     memory.live.leave(conversation)
-    scheduler.forgive(conversation)
+    scheduler.leave(conversation)
     for job in scheduler.jobs where job.request.conversation == conversation {
       tracker.abandon(.sync(job.id))
       end(job, trouble: .noConversation)

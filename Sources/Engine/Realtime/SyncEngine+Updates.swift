@@ -79,9 +79,8 @@ extension SyncEngine {
       // What was lost before this push is asked for, also where a catch-up is under
       // way: its first page may be older than the push.
       let isAsking = scheduler.asks(conversation)
-      let wasLive =
-        memory.live.wasLive(conversation) || scheduler.owed.contains(conversation)
-      if isAsking || wasLive { catchUp(conversation) }
+      let wasLive = memory.live.wasLive(conversation) || scheduler.isOwed(conversation)
+      if isAsking || wasLive { scheduler.checks.add(conversation) }
     }
   }
 
@@ -125,7 +124,7 @@ extension SyncEngine {
       scheduler.beginAgain { $0.conversation == name }
       memory.live.doubt(name)
       let isAsking = scheduler.asks(name)
-      if isAsking || scheduler.owed.contains(name) || memory.live.isDoubted(name) { catchUp(name) }
+      if isAsking || scheduler.isOwed(name) || memory.live.isDoubted(name) { catchUp(name) }
     }
     if doubts.list {
       scheduler.beginAgain { $0.kind == .conversations }

@@ -301,6 +301,7 @@ final class SyncEngine {
     let rests =
       tracker.isResting(now.monotonicMs) && !config.profile.isPlanted(.connectionsNotPaused)
     guard !rests, sendSubscriptions() else { return }
+    if tracker.isUp { for name in scheduler.checks.takeDue(now.monotonicMs) { catchUp(name) } }
     sendTroubled(now)
     sendOperations(now)
     sendMarks(now)

@@ -16,12 +16,17 @@ struct SyncScheduler {
   private var next: UInt64 = 1
   /// Conversations in which something came beside a sync: another one is to follow.
   private(set) var owed: Set<[UInt8]> = []
+  /// Conversations with pushes that are to be checked.
+  var checks = PushChecks()
   /// Who was promised what of those under way.
   var policies = PolicyBoard()
   /// All conversations are being caught up with.
   var all: CatchUpAll?
 
   // MARK: Looking
+
+  /// Syncs that have not ended, and those that wait for more pushes.
+  var count: Int { jobs.count &+ checks.waiting.count }
 
   var hasRoom: Bool { jobs.count < Limits.syncsMax }
 
@@ -31,6 +36,13 @@ struct SyncScheduler {
     jobs.contains { $0.request.conversation == conversation }
   }
 
+  /// Whether a catch-up of a conversation is under way, or follows a sync of it.
+  func isCatchingUp(_ conversation: [UInt8]) -> Bool {
+    jobs.contains {
+      $0.request.conversation == conversation && ($0.isCatchingUp || owed.contains(conversation))
+    }
+  }
+
   var asksList: Bool { jobs.contains { $0.request.kind == .conversations } }
 
   /// How it stands, or how it ended; nil where nothing is known of it any more.
@@ -38,8 +50,9 @@ struct SyncScheduler {
 
   /// When the next of those that rest may go on.
   func deadlineMs(after nowMs: Int64) -> Int64? {
-    jobs.lazy.filter { !$0.turn.inFlight && $0.turn.notBeforeMs > nowMs }.map(\.turn.notBeforeMs)
-      .min()
+    let next = jobs.lazy.filter { !$0.turn.inFlight && $0.turn.notBeforeMs > nowMs }
+      .map(\.turn.notBeforeMs).min()
+    return [next, checks.deadlineMs(after: nowMs)].compactMap { $0 }.min()
   }
 
   // MARK: Coming and going
@@ -150,6 +163,7 @@ struct SyncScheduler {
   /// A connection is there: nothing rests any more.
   mutating func wake() {
     for index in jobs.indices { jobs[index].turn.notBeforeMs = .min }
+    checks.wake()
   }
 
   /// The connection is lost with a request that was sent, which counts as a try in vain.
@@ -210,6 +224,7 @@ struct SyncScheduler {
     for index in jobs.indices where jobs[index].request.conversation == old {
       jobs[index].request.conversation = new
     }
+    checks.rename(old, new)
   }
 
   // MARK: What was promised
@@ -244,7 +259,21 @@ struct SyncScheduler {
 
   mutating func owe(_ conversation: [UInt8]) { owed.insert(conversation) }
 
+  /// What another catch-up or a check is still to ask.
+  func isOwed(_ conversation: [UInt8]) -> Bool {
+    owed.contains(conversation) || checks.waiting.contains(conversation)
+  }
+
   mutating func forgive(_ conversation: [UInt8]) { owed.remove(conversation) }
 
-  mutating func forgiveAll() { owed = [] }
+  /// Nothing more is asked of a conversation, or of all.
+  mutating func leave(_ conversation: [UInt8]) {
+    owed.remove(conversation)
+    checks.remove(conversation)
+  }
+
+  mutating func forgiveAll() {
+    owed = []
+    checks.removeAll()
+  }
 }

@@ -30,7 +30,7 @@ extension SyncEngine {
     }
     let conversation = job.request.conversation
     if job.request.kind == .live, config.profile.pushIsLossless,
-      memory.live.isLive(conversation), !scheduler.owed.contains(conversation)
+      memory.live.isLive(conversation), !scheduler.isOwed(conversation)
     {
       // Whatever happens there is pushed, and nothing pushed is lost.
       return .ended(nil)

@@ -385,7 +385,7 @@ extension SyncEngine {
   /// Whether what is known of it is young enough not to be asked for.
   func isYoung(_ subject: AskedTimes.Subject, _ ageUs: Int64, at now: Instant) -> Bool {
     if case .conversation(let id) = subject,
-      scheduler.owed.contains(id) || memory.live.isDoubted(id)
+      scheduler.isOwed(id) || memory.live.isDoubted(id)
     {
       return false
     }

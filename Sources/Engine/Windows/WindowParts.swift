@@ -20,6 +20,8 @@ struct WindowConnection {
   private(set) var isSilent = false
   /// A catch-up of the conversation is due or under way.
   private(set) var isHealing = false
+  /// When that is asked for; in the past where it is under way.
+  private(set) var healsFromMs = Int64.min
   /// Whether the newest range was caught up on this connection.
   private(set) var isCaughtUp = false
   private(set) var number: UInt64 = 0
@@ -34,7 +36,8 @@ struct WindowConnection {
   mutating func observe(_ snapshot: borrowing SharedSnapshot, _ conversation: [UInt8]) -> Bool {
     isUp = snapshot.isUp
     isSilent = snapshot.isSilent
-    isHealing = snapshot.catchingUp.contains(conversation)
+    isHealing = snapshot.catchingUp[conversation] != nil
+    healsFromMs = snapshot.catchingUp[conversation] ?? .min
     isCaughtUp = snapshot.caughtUp.contains(conversation)
     defer { number = snapshot.connections }
     return number != snapshot.connections

@@ -24,8 +24,9 @@ struct SharedSnapshot {
   var caughtUp = IDSet()
   /// Where all marks were verified on this connection.
   var fresh = FreshRanges()
-  /// Conversations with a window of which a catch-up is due or under way.
-  var catchingUp: [[UInt8]] = []
+  /// Conversations with a window of which a catch-up is due or under way, and when one is to be
+  /// asked for; in the past where it is under way.
+  var catchingUp: [[UInt8]: Int64] = [:]
   /// By window, when it is to draw a split that it holds back.
   var holds: [UInt64: Int64] = [:]
   /// What is on screens, where what is seen is marked read.
@@ -101,7 +102,7 @@ final class WindowRegistry {
     _ memory: SyncMemory, _ scheduler: SyncScheduler, list: ListFreshness,
     permille: [UInt64: UInt32], isUp: Bool
   ) {
-    let catchingUp = isUp ? catchingUp(scheduler) : []
+    let catchingUp = isUp ? catchingUp(scheduler) : [:]
     snapshot.withLock { snapshot in
       snapshot.isUp = isUp
       snapshot.catchingUp = catchingUp
@@ -113,16 +114,13 @@ final class WindowRegistry {
     }
   }
 
-  private func catchingUp(_ scheduler: SyncScheduler) -> [[UInt8]] {
-    if windows.isEmpty { return [] }
-    var found: [[UInt8]] = []
-    for job in scheduler.jobs {
-      let conversation = job.request.conversation
-      if job.isCatchingUp || scheduler.owed.contains(conversation),
-        !found.contains(conversation),
-        windows.values.contains(where: { $0.conversation == conversation })
-      {
-        found.append(conversation)
+  private func catchingUp(_ scheduler: SyncScheduler) -> [[UInt8]: Int64] {
+    var found: [[UInt8]: Int64] = [:]
+    for conversation in Set(windows.values.map(\.conversation)) {
+      if scheduler.checks.waiting.contains(conversation) {
+        found[conversation] = scheduler.checks.dueMs(conversation)
+      } else if scheduler.isCatchingUp(conversation) {
+        found[conversation] = .min
       }
     }
     return found

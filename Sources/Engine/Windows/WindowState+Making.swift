@@ -52,7 +52,7 @@ extension WindowState {
     change.isWhole = true
     change.loaded = SpanSet()
     change.spans = SpanSet()
-    (change.nowMs, change.holdMs) = (nowMs, config.holdMs)
+    hold(&change, nowMs)
     return list.apply(change)
   }
 }

@@ -265,7 +265,7 @@ struct WindowState: LiveQueryState {
     feed.read += change.upserted.count + (change.spans?.spans.count ?? 0)
     change.focus = view.focus
     change.healing = healing(record, spans)
-    (change.nowMs, change.holdMs) = (nowMs, config.holdMs)
+    hold(&change, nowMs)
     loads.kept = nil
     loads.isReplaced = false
     var ops = list.apply(change)
@@ -295,7 +295,7 @@ struct WindowState: LiveQueryState {
     if loader.loaded != list.loaded { change.loaded = loader.loaded }
     change.upserted = loader.keys
     change.focus = view.focus
-    (change.nowMs, change.holdMs) = (nowMs, config.holdMs)
+    hold(&change, nowMs)
     let ops = list.apply(change)
     forgetEvicted()
     return ops
@@ -310,8 +310,14 @@ struct WindowState: LiveQueryState {
     var change = WindowChange()
     change.focus = view.focus
     change.healing = healing
-    (change.nowMs, change.holdMs) = (nowMs, config.holdMs)
+    hold(&change, nowMs)
     return list.apply(change)
+  }
+
+  /// How long a split that heals is not drawn: from now on, or from when its catch-up is asked for.
+  func hold(_ change: inout WindowChange, _ nowMs: Int64) {
+    (change.nowMs, change.holdMs) = (nowMs, config.holdMs)
+    change.holdFromMs = connection.healsFromMs
   }
 
   /// What settles splits: a catch-up those above what it starts from, a fill those in its gap.

@@ -71,6 +71,9 @@ package struct WindowChange: Sendable {
   /// The time, and for how long a split that will heal is not drawn.
   package var nowMs: Int64 = 0
   package var holdMs: Int64 = 0
+  /// When what is to settle such a split is asked for, where that is later than now: the while
+  /// begins then.
+  package var holdFromMs = Int64.min
 
   package init() {}
 

@@ -79,7 +79,7 @@ private struct Edit {
     if list.loaded != wasLoaded { doubtPending() }
     if let healing = change.healing { heal(healing) }
     doubtHeld(at: change.nowMs)
-    updateRows(at: change.nowMs, holdMs: change.holdMs)
+    updateRows(change)
     for slot in coming { list.slots[Int(slot)].isNew = false }
     if !ops.isEmpty { list.version &+= 1 }
   }
@@ -285,7 +285,8 @@ private struct Edit {
 
   /// What is drawn of the split before a row: one that will heal only once its time has come, and
   /// only the first of several in a row, which one request settles; but where it was drawn before.
-  private mutating func drawn(row: Int, at nowMs: Int64, holdMs: Int64) -> DrawnSplit {
+  private mutating func drawn(row: Int, in change: WindowChange) -> DrawnSplit {
+    let (nowMs, holdMs) = (change.nowMs, change.holdMs)
     let item = list.slots[Int(list.order[row])].item
     let isFilled = item.splitBefore && list.healing.fills.holds(item.position)
     let isCaughtUp = item.splitBefore && isCaughtUp(row: row)
@@ -297,8 +298,8 @@ private struct Edit {
       list.held[item.number] = nil
       return .none
     }
-    let (until, overflow) = nowMs.addingReportingOverflow(holdMs)
-    let due = list.held[item.number] ?? (overflow ? .max : until)
+    let fromMs = holdMs > 0 ? max(nowMs, change.holdFromMs) : nowMs
+    let due = list.held[item.number] ?? fromMs.saturating(plus: holdMs)
     list.held[item.number] = nowMs < due ? due : nil
     return nowMs < due ? .none : .healing
   }
@@ -326,7 +327,7 @@ private struct Edit {
     if !list.slots[slot].isNew { changed.append(slot) }
   }
 
-  private mutating func updateRows(at nowMs: Int64, holdMs: Int64) {
+  private mutating func updateRows(_ change: WindowChange) {
     var rows: [Int] = []
     for slot in changed where !list.slots[slot].isGone { rows.append(row(of: slot)) }
     // All are known before any is drawn, since what is drawn of one goes by the one before.
@@ -347,7 +348,7 @@ private struct Edit {
     }
     if split.count > 1 { split.sort() }
     for row in split {
-      let drawn = drawn(row: row, at: nowMs, holdMs: holdMs)
+      let drawn = drawn(row: row, in: change)
       let slot = Int(list.order[row])
       guard drawn != list.slots[slot].item.drawnSplit else { continue }
       list.slots[slot].item.drawnSplit = drawn

@@ -138,6 +138,11 @@ final class World {
     try client.disconnected()
   }
 
+  /// What the server has pushed never arrives.
+  func losePushes() {
+    if let subscription { _ = server.drain(subscription) }
+  }
+
   private func takePushes() throws {
     guard let subscription else { return }
     for push in server.drain(subscription) { receipts.append(try client.receive(push)) }

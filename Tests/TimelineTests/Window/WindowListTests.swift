@@ -203,9 +203,10 @@ private struct World {
     let before = list
     var change = asked
     (change.nowMs, change.holdMs) = (nowMs, model.holdMs)
+    if nowMs % 3 == 0 { change.holdFromMs = nowMs + 700 }
     let ops = list.apply(change)
     model.bound(around: change.focus)
-    model.draw(at: nowMs)
+    model.draw(at: nowMs, holdFromMs: change.holdFromMs)
     let wanted = model.rows
     let pictures = "model \(model.picture)\n list \(list.picture)\n from \(before.picture)"
     if list.rows != wanted { return "rows differ\n \(pictures)\n \(ops)" }

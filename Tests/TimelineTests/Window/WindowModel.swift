@@ -44,7 +44,7 @@ struct WindowModel {
   }
 
   /// Draws all splits anew.
-  mutating func draw(at nowMs: Int64) {
+  mutating func draw(at nowMs: Int64, holdFromMs: Int64 = .min) {
     var next: [UInt64: (split: DrawnSplit, until: Int64?)] = [:]
     let rows = rows
     for (index, row) in rows.enumerated() where row.splitBefore {
@@ -59,7 +59,7 @@ struct WindowModel {
         // The first of several stands for all of them.
         next[row.number] = (.none, nil)
       } else {
-        let until = was?.until ?? nowMs + holdMs
+        let until = was?.until ?? (holdMs > 0 ? max(nowMs, holdFromMs) : nowMs) + holdMs
         next[row.number] = nowMs < until ? (.none, until) : (.healing, nil)
       }
     }
