@@ -51,6 +51,22 @@ import Testing
     }
   }
 
+  /// Protects: where answers tell no time, an overlap that is as wide as stamps run ahead brings
+  /// all the same; a stamp more than two minutes ahead of the device's clock moves nothing.
+  @Test(arguments: [FoundServer.poor, .bare], [20_000, 100_000, 3_600_000] as [Int64])
+  func anOverlapCoversStampsWithoutAClock(_ kind: FoundServer, aheadMs: Int64) throws {
+    let world = try kind.world(profile: { $0.overlapUs = 120_000_000 })
+    world.post(5)
+    try world.connect()
+    try world.sync()
+    stamped(world, aheadMs: aheadMs)
+    try world.sync()
+    try world.disconnect()
+    world.post(7)
+    try world.connect()
+    try expectWhole(world)
+  }
+
   /// Protects: where the server's clock itself was ahead when the watermark was set, and answers
   /// tell by now that it is not, nothing is missed.
   @Test(arguments: FoundServer.byTime, [20_000, 3_600_000] as [Int64])

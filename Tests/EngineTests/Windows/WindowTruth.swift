@@ -65,4 +65,23 @@ import Timeline
     try screen.settle(world)
     #expect(try screen.splits().isEmpty)
   }
+
+  /// Protects: by numbers and in a log the place is asked for, and all around it is shown then, the
+  /// dropped message too. Offline what is cached is shown at once.
+  @Test(arguments: [FoundServer.numbered, .log], [true, false])
+  func aTimeBesideADroppedMessageIsAskedFor(_ server: FoundServer, _ isUp: Bool) throws {
+    let world = try world(server)
+    let ids = world.post(40)
+    try world.connectListening()
+    try world.sync()
+    let stamp = try #require(world.server.truth(world.room).first { $0.id == ids[20] }).stampUs
+    if !isUp { try world.disconnect() }
+    try world.client.drop(
+      conversation: Array(world.room.utf8), id: Array(ids[20].utf8))
+    let screen = try TestScreen(world, .time(stamp), count: 20)
+    try screen.settle(world)
+    #expect(try screen.ids().count >= 10)
+    #expect(try screen.ids().contains(ids[20]) == isUp)
+    if isUp { #expect(try screen.splits().isEmpty) }
+  }
 }
