@@ -18,7 +18,7 @@ extension EngineFault {
     case .forgottenSendRepeated, .expiredSendRepeated, .printedAnewIsAnother, .confirmedEditLost,
       .confirmedReactionLost:
       .operations
-    case .connectionsNotPaused, .syncNeverGivenUp, .otherEditsCount: .all
+    case .connectionsNotPaused, .syncNeverGivenUp, .otherEditsCount, .pageOffersNothing: .all
     case .returnedStaysAway: [.all, .returns]
     }
   }

@@ -37,12 +37,13 @@ package enum LogFaults {
     #endif
   }
 
-  /// Those that no world has shown, of 860 for the first four, of 200 for the fifth and of 60 for
-  /// the others: each needs several rare things at once. `LogRuleTests` has a test for each, which
-  /// is red with it.
+  /// Those that no world has shown, of 860 for the first four, of 200 for the fifth, of 150 for the
+  /// last two and of 60 for the others: each needs several rare things at once. `LogRuleTests` has
+  /// a test for each, which is red with it.
   package static let leftToRules: Set<String> = [
     "outerPartStays", "partStays", "absentStays", "carriedIsNew", "inPlaceUnnamed",
     "endlessWalk", "presentByTime", "changeBelow", "otherRangeFirst", "trimsChanges",
     "olderCopyWins", "trimmedClaims", "restoredIsClaimed", "markStays",
+    "tokenStaysEnd", "laterGoesAlong",
   ]
 }

@@ -20,6 +20,8 @@ package enum EngineFault: String, CaseIterable, Sendable {
   case confirmedReactionLost
   /// What was deleted stays away, whatever a later answer shows.
   case returnedStaysAway
+  /// A page offers no message for a notification.
+  case pageOffersNothing
 }
 
 extension Profile {

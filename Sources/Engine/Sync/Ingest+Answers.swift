@@ -15,6 +15,7 @@ extension Ingest {
     // Where updates are replied to, each message has one, which may be silent.
     if memory.server.can(.envelope) { return ingest }
     ingest.offer = .above(try tx.news(record.cid) ?? .max)
+    if memory.server.profile.isPlanted(.pageOffersNothing) { ingest.offer = .above(.max) }
     return ingest
   }
 

@@ -126,9 +126,9 @@ extension LogBook {
   ) throws(Table.Failure) {
     guard let at = try range(of: id) else { return }
     let (_, all) = try takeOut(at)
-    let rows = all.filter { $0.stored < ask.request }
+    let rows = all.filter { $0.stored < ask.request || isPlanted(.laterGoesAlong) }
     for row in rows { try drop(row) }
-    try strand(all.filter { $0.stored >= ask.request })
+    if !isPlanted(.laterGoesAlong) { try strand(all.filter { $0.stored >= ask.request }) }
     let isRolledBack = side == .above
     try doubt(
       lost: isRolledBack ? rows : [], isRolledBack: isRolledBack,

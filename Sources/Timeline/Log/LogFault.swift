@@ -12,6 +12,10 @@ package enum LogFault: String, CaseIterable, Sendable {
   case oldTokenCounts
   /// 6: a token that is unknown is given up, and the outer part stays proven.
   case outerPartStays
+  /// 6: where a token is unknown its entry stands for the end of the range, grown since or not.
+  case tokenStaysEnd
+  /// 6: what came since an entry was asked for in vain goes with the range.
+  case laterGoesAlong
   /// 7: a page with a gap continues from the token.
   case gapIgnored
   /// 7: a page from the start of the log continues from the token.

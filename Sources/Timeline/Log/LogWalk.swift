@@ -266,8 +266,10 @@ package struct LogWalk: Sendable {
     if case .before = ask.place { side = .below }
     // The range may have grown beyond the entry of the token, which may be gone.
     let range = book.ranges[at]
-    let end = side == .above ? try book.topRow(of: range) : try book.bottomRow(of: range)
-    seek = end.map { Seek(end: $0.id, id: $0.id, side: side) }
+    let last = side == .above ? try book.topRow(of: range) : try book.bottomRow(of: range)
+    guard let last else { return }
+    let end = book.isPlanted(.tokenStaysEnd) ? id : last.id
+    seek = Seek(end: end, id: end, side: side)
   }
 
   /// The server does not have the entry that was asked for by its id.

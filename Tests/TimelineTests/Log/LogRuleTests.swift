@@ -288,19 +288,6 @@ struct LogRule: Sendable {
     #expect(log.shape.isEmpty)
   }
 
-  /// Protects: what came while the last entries of a range were asked for was not asked for.
-  @Test func whatCameMeanwhileOutlivesARangeThatIsDropped() throws {
-    var log = Script(profile: LogProfile(refusesUnknown: true))
-    try log.page(.newest, Script.entries("a"), before: "t0", present: true)
-    var walk = try LogWalk(.present, log.book)
-    guard case .ask(let place, _) = try walk.next(log.book) else { return }
-    try walk.tokenIsUnknown(log.book.ask(place), in: &log.book)
-    let ask = log.book.ask(.around(Array("a".utf8)))
-    try log.push(Script.entry("b"), behind: "a")
-    try walk.isMissing(ask, in: &log.book)
-    #expect(log.shape == "[b]")
-  }
-
   @Test func aServerWithTwoOrdersProvesNothingByAbsence() throws {
     var log = Script(profile: LogProfile(hasTwoOrders: true))
     try log.page(.newest, Script.entries("a b c"), before: "t0", present: true)

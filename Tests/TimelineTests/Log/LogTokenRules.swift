@@ -49,6 +49,27 @@ extension LogRuleTests {
       try walk.take(page, of: log.book.ask(.around(Array("c".utf8))), into: &log.book)
       return log.shape == "[a b c] [d]"
     },
+    Rule(.tokenStaysEnd) { fault in
+      var log = Script(fault, profile: LogProfile(refusesUnknown: true))
+      try log.page(.newest, Script.entries("a"), before: "t0", present: true)
+      try log.push(Script.entry("b"), behind: "a")
+      var walk = try LogWalk(.present, log.book)
+      guard case .ask(let place, _) = try walk.next(log.book) else { return false }
+      try walk.tokenIsUnknown(log.book.ask(place), in: &log.book)
+      return try walk.next(log.book) == .ask(.around(Array("b".utf8)), carried: nil)
+    },
+    // What came while the last entries of a range were asked for was not asked for.
+    Rule(.laterGoesAlong) { fault in
+      var log = Script(fault, profile: LogProfile(refusesUnknown: true))
+      try log.page(.newest, Script.entries("a"), before: "t0", present: true)
+      var walk = try LogWalk(.present, log.book)
+      guard case .ask(let place, _) = try walk.next(log.book) else { return false }
+      try walk.tokenIsUnknown(log.book.ask(place), in: &log.book)
+      let ask = log.book.ask(.around(Array("a".utf8)))
+      try log.push(Script.entry("b"), behind: "a")
+      try walk.isMissing(ask, in: &log.book)
+      return log.shape == "[b]"
+    },
     Rule(.emptyIsStart) { fault in
       var log = Script(fault)
       try log.page(.newest, Script.entries("b c"), before: "t1", present: true)
