@@ -107,9 +107,11 @@ size: lib
 ## Signatures, constants, sizes and offsets against the snapshot that was reviewed.
 abi: setup
 	$(PYTHON) Scripts/header.py compare
+	$(PYTHON) Scripts/bindings.py compare
 
 abi-accept: setup
 	$(PYTHON) Scripts/header.py accept
+	$(PYTHON) Scripts/bindings.py write
 
 ## The boundary from C: against the release library, then under the address sanitizer.
 c: lib

@@ -132,7 +132,7 @@ def measuring(key, height):
         ctypes.byref(w.keep(ctypes.c_uint64(key))), ctypes.byref(w.keep(ctypes.c_int64(height))), 1)
 
 
-LAYOUT, FAR, PLACED = c.POINTER(c.ViewportLayout), 1 << 41, c.Placed
+LAYOUT, FAR, PLACED = c.POINTER(c.Layout), 1 << 41, c.Placed
 VIEWPORT = {
     "update": inserting(1, 4, 1, 2, 3),
     "measure": measuring(1, 30),

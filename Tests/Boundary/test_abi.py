@@ -43,7 +43,7 @@ class Layout(unittest.TestCase):
                  "tl_search": c.Search, "tl_mark": c.Mark, "tl_hit": c.Hit,
                  "tl_searched": c.Searched, "tl_budget": c.Budget, "tl_room": c.Room,
                  "tl_viewport_config": c.ViewportConfig, "tl_placed": c.Placed,
-                 "tl_layout": c.ViewportLayout, "tl_target": c.Target,
+                 "tl_layout": c.Layout, "tl_target": c.Target,
                  "tl_viewport_status": c.ViewportStatus,
                  "tl_stored": c.Stored, "tl_storage": c.Storage,
                  "tl_policy_question": c.PolicyQuestion, "tl_policy_choice": c.PolicyChoice,
@@ -103,7 +103,7 @@ class Layout(unittest.TestCase):
     def test_every_function_is_bound(self):
         header = (ROOT / "Include" / "tideline.h").read_text()
         declared = set(re.findall(r"\b(tl_\w+)\(", re.sub(r"/\*.*?\*/", "", header, flags=re.S)))
-        self.assertEqual(declared, set(c._FUNCTIONS))
+        self.assertEqual(declared, set(c.FUNCTIONS))
 
     def test_status_names(self):
         for status in tideline.Status:

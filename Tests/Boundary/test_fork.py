@@ -110,7 +110,7 @@ class Fork(unittest.TestCase):
             handles = {"window": window._handle, "items": items._handle, "list": places._handle,
                        "work": work._handle, "viewport": viewport._handle}
             calls = []
-            for name, (result, arguments) in c._FUNCTIONS.items():
+            for name, (result, arguments) in c.FUNCTIONS.items():
                 if name in NOT_ON_A_HANDLE or not arguments or arguments[0] is not ctypes.c_void_p:
                     continue
                 kind = name.split("_")[1]

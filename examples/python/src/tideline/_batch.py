@@ -19,17 +19,13 @@ from .views import (
     Conversation, ConversationFlags, Diff, Item, ItemFlags, Op, OpKind)
 
 # `tl_message` and its fellows, each view as an address and a size.
-_MESSAGE = struct.Struct("=QqiI22QQQIIq2Q64x")
-_CHANGE = struct.Struct("=QiIQQQQiI64x")
-_EVENT = struct.Struct("=QiiII8Q64x")
-_QUARANTINED = struct.Struct("=QIIqqQ6Q8Q")
-_ENTITY = struct.Struct("=iI6Q64x")
-_OPERATION = struct.Struct("=QQiiIIq16Q64x")
-_CONVERSATION = struct.Struct("=QIIQq14QQ2Q64x")
-
-_SILENT = 1
-_NOTIFY = 2
-_CUT = 1
+_MESSAGE = struct.Struct(c.RECORDS["tl_message"])
+_CHANGE = struct.Struct(c.RECORDS["tl_change"])
+_EVENT = struct.Struct(c.RECORDS["tl_event"])
+_QUARANTINED = struct.Struct(c.RECORDS["tl_quarantined"])
+_ENTITY = struct.Struct(c.RECORDS["tl_entity"])
+_OPERATION = struct.Struct(c.RECORDS["tl_operation"])
+_CONVERSATION = struct.Struct(c.RECORDS["tl_conversation"])
 
 
 class _Block:
@@ -281,7 +277,7 @@ def changes(batch: ctypes.c_void_p) -> tuple[Change, ...]:
     block, part = _block(batch)
     return tuple(
         Change(seq, ChangeKind(kind), first, last, part(address, size).decode(),
-               bool(flags & _SILENT), bool(flags & _NOTIFY), Origin(origin))
+               bool(flags & c.TL_CHANGE_SILENT), bool(flags & c.TL_CHANGE_NOTIFY), Origin(origin))
         for seq, kind, flags, first, last, address, size, origin, _
         in _CHANGE.iter_unpack(block[:count.value * _CHANGE.size]))
 
@@ -297,7 +293,7 @@ def events(batch: ctypes.c_void_p) -> tuple[Event, ...]:
         conversation, entity, body, id_ = map(part, row[5::2], row[6::2])
         found.append(Event(
             seq, EventKind(kind), Action(action), conversation.decode(), entity.decode(), body,
-            bool(flags & _SILENT), id_.decode()))
+            bool(flags & c.TL_CHANGE_SILENT), id_.decode()))
     return tuple(found)
 
 
@@ -312,7 +308,7 @@ def quarantined(batch: ctypes.c_void_p) -> tuple[Quarantined, ...]:
         conversation, reason, item = map(part, row[6:12:2], row[7:12:2])
         found.append(Quarantined(
             seq, conversation.decode(), reason.decode(), item, size, low, high,
-            bool(flags & _CUT)))
+            bool(flags & c.TL_QUARANTINED_CUT)))
     return tuple(found)
 
 

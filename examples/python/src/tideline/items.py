@@ -54,10 +54,12 @@ class Items:
             window._handle, ctypes.byref(config), ctypes.byref(self._handle)))
 
     def _fold_hook(self, function: FoldFunction) -> Any:
-        def hook(_: object, message: int, out: ctypes._Pointer[c.Fold]) -> None:
+        def hook(
+            _: object, message: ctypes._Pointer[c.Message], out: ctypes._Pointer[c.Fold]
+        ) -> None:
             # An exception may not cross the library: it is logged, and the flags decide.
             try:
-                answer = function(_batch.message_at(message))
+                answer = function(_batch.message_at(ctypes.addressof(message.contents)))
                 if answer is None:
                     return
                 out.contents.fold = answer.fold

@@ -135,10 +135,10 @@ def table(storage: Storage) -> c.Storage:
 
     return c.Storage(
         struct_size=ctypes.sizeof(c.Storage), flags=int(storage.buffers),
-        acquire=c.StorageAcquire(acquire), release=c.StorageAt(release),
+        acquire=c.StorageAcquire(acquire), release=c.StorageRelease(release),
         read=c.StorageRead(read), write=c.StorageWrite(write),
         truncate=c.StorageTruncate(truncate), size=c.StorageSize(size_of),
-        sync=c.StorageAt(sync), remove=c.StorageAt(remove))
+        sync=c.StorageSync(sync), remove=c.StorageRemove(remove))
 
 
 def pointer(storage: Optional[Storage]) -> tuple[Optional[c.Storage], Any]:

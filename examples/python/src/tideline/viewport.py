@@ -127,7 +127,7 @@ class Viewport:
 
     def layout(self) -> Layout:
         """One round: rows to place, and rows to measure before the next one."""
-        out = ctypes.POINTER(c.ViewportLayout)()
+        out = ctypes.POINTER(c.Layout)()
         check(c.library.tl_viewport_layout(self._handle, ctypes.byref(out)))
         try:
             value = out.contents
