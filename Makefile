@@ -19,12 +19,14 @@ SECONDS ?= 60
 MESSAGES ?= 1000000
 CONVERSATIONS ?= 1000
 SERVERS ?= xmpp ejabberd matrix nats jmap
+SUITES ?= bookworm trixie sid
 
 # CC=gcc in the environment breaks SwiftPM's C targets, which need clang's blocks.
 SWIFT := env -u CC -u CXX swift
 PYTHON := python3
 RELEASE := .build-rel/release
 LIB := out/lib
+DIST := out/dist
 
 SIM := .build-test/debug/tideline-sim
 # Swift Testing would walk the stack at each error that is thrown: see Scripts/stages.py.
@@ -36,7 +38,8 @@ TESTS := TL_TESTED=1 SWT_SWIFT_ERROR_BACKTRACING_ENABLED=0 $(SWIFT) test --scrat
   sim-test sim-storage sim-commits sim-each-commit sim-retention sim-log import-kill sim-known sim-smoke sim-faults \
   sim-long sim-traces hostile faults asan tsan fuzz search-model bench bench-count bench-growth bench-retention \
   bench-search bench-syscalls bench-worst bench-weight bench-page bench-setup server examples docs-lint demo \
-  terminal terminal-test screenshots test-build test-swift test-install asan-swift size install uninstall clean
+  terminal terminal-test screenshots test-build test-swift test-install asan-swift size install uninstall clean \
+  dist dist-twice dist-try
 
 ## The shared library, as a host finds it: `out/lib/libtideline.so` and its soname. Without a run
 ## path: each folder in one costs a dozen system calls at each load.
@@ -367,6 +370,19 @@ uninstall:
 test-install: lib
 	@sh Scripts/test_install.sh
 
+## For those who do not build: wheel, tarball and Debian packages in out/dist, of a library that needs
+## glibc alone. docs/install.md says what is in them. On Debian, for its static libraries.
+dist: setup
+	@sh Scripts/dist/build.sh $(VERSION) $(JOBS) $(DIST)
+
+## The last commit built once more elsewhere gives the same bytes. Some minutes.
+dist-twice: dist
+	@sh Scripts/dist/twice.sh $(DIST)
+
+## The packages in clean roots without network, which debootstrap makes once: as root.
+dist-try:
+	@for suite in $(SUITES); do sh $(DIST)/try.sh $$suite || exit 1; done
+
 clean:
-	rm -rf .build .build-rel .build-test .build-asan .build-tsan .build-boundary \
+	rm -rf .build .build-rel .build-dist .build-test .build-asan .build-tsan .build-boundary \
 	  examples/server/.build out

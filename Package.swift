@@ -29,6 +29,10 @@ let strict: [SwiftSetting] =
 /// The sanitizers' runtime comes with the host program, so its symbols stay open.
 let complete = Context.environment["TL_SANITIZE"] == nil
 
+/// `make dist`: SQLite and libsodium are linked in, and an older glibc will do. It is the path to
+/// which the linker writes what it has linked.
+let contained = Context.environment["TL_CONTAINED"]
+
 /// What only the benchmarks link.
 let benchmarks: [Product] =
   Context.environment["TL_BENCHMARKS"] == nil
@@ -45,7 +49,6 @@ let libraryLink: [LinkerSetting] = [
     "-Xlinker", "-z", "-Xlinker", complete ? "defs" : "undefs",
     "-Xlinker", "-z", "-Xlinker", "nodelete",
     "-Xlinker", "--gc-sections", "-Xlinker", "--icf=all",
-    "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs",
     "-Xclang-linker", "-static-libgcc",
     // 244 kB of index for C++ exceptions. None may pass through the library, where it would leave
     // locks held; without the index it ends the process.
@@ -53,6 +56,10 @@ let libraryLink: [LinkerSetting] = [
   ]),
   // The static libstdc++: see the file there. Sanitizers bring the shared one.
   .unsafeFlags(complete ? ["-L\(root)/Scripts/link"] : []),
+  // Packed relocations are 0.4 MB smaller and need glibc 2.36.
+  .unsafeFlags(
+    contained.map { map in ["-Xlinker", "-Map=\(map)"] }
+      ?? ["-Xlinker", "-z", "-Xlinker", "pack-relative-relocs"]),
 ]
 
 func room(_ name: String, _ dependencies: [Target.Dependency]) -> Target {

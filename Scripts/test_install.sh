@@ -21,6 +21,10 @@ expect() { # expect WHAT COMMAND...
 version=$(sed -n 's/^VERSION := //p' Makefile)
 install() { sh Scripts/install.sh .build-rel/release/libtideline.so "$root" "$1" "$version"; }
 uninstall() { sh Scripts/uninstall.sh "$root" "$1" "$version"; }
+header_version() {
+  sed -n 's/^#define TL_VERSION_[MP][A-Z]* //p' Include/tideline.h | paste -sd .
+}
+python_version() { sed -n 's/^version = "\(.*\)"/\1/p' examples/python/pyproject.toml; }
 files() { (cd "$root" && find . ! -type d | LC_ALL=C sort); }
 built() { # built PREFIX: what pkg-config says of the installed library builds a program that runs
   prefix=$1
@@ -40,6 +44,8 @@ cat >"$work/expected" <<END
 END
 LC_ALL=C sort -o "$work/expected" "$work/expected"
 mkdir -p "$root"
+expect "the header is of version $version" [ "$(header_version)" = "$version" ]
+expect "the Python package is of version $version" [ "$(python_version)" = "$version" ]
 expect "it installs" install /usr/local
 files >"$work/found"
 expect "these files and no others" diff "$work/expected" "$work/found"
