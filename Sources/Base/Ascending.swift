@@ -21,3 +21,11 @@ extension [Int] {
   @inline(never)
   package func ascending() -> [Int] { sorted() }
 }
+
+extension [ClosedRange<UInt64>] {
+  /// By where they begin.
+  @inline(never)
+  package func ascending() -> [ClosedRange<UInt64>] {
+    sorted { $0.lowerBound < $1.lowerBound }
+  }
+}

@@ -92,7 +92,7 @@ private final class ExportWork: WorkBody {
       try reading.storing { rx throws(StoreFailure) -> (page: RowPage, next: Position)? in
         guard let record = try rx.conversation(conversation) else { return nil }
         let keys = try rx.keys(record.cid, from: from, limit: Self.rows, to: .beforePending)
-        let places = keys.map(\.position).sorted()
+        let places = keys.map(\.position).ascending()
         func page(of places: [Position], next: Position) throws(StoreFailure) -> (RowPage, Position)
         {
           let page = try rx.messages(record.cid, keys: places[...])
@@ -109,7 +109,7 @@ private final class ExportWork: WorkBody {
           let group = try rx.keys(
             record.cid, from: from, limit: Limits.readRowsMax,
             to: .after(timestampGroup: last.time))
-          whole = group.map(\.position).sorted()
+          whole = group.map(\.position).ascending()
         }
         let top = whole.last.map { Position.after(timestampGroup: $0.time) }
         return try page(of: whole, next: top ?? .beforePending)

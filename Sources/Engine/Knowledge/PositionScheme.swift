@@ -83,7 +83,7 @@ struct PositionScheme {
     guard isSequence else { return true }
     // The boundary above a number is the one below the next.
     var last: Int64?
-    for row in rows.sorted() where row >= low {
+    for row in rows.ascending() where row >= low {
       guard last.map({ Joining.isNext(row.time, after: $0) }) ?? (row.time == low.time)
       else { return false }
       last = row.time

@@ -138,7 +138,7 @@ struct TieLearner {
     if let before = taught[group] {
       // Of what pages have shown it shows two the other way round.
       let known = rows.filter { !$0.isNew }.map(\.position).filter { before.contains($0.id) }
-      if known != known.sorted() {
+      if known != known.ascending() {
         contradictions += 1
         taught[group] = nil
       }

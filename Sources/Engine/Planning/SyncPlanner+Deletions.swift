@@ -241,7 +241,7 @@ extension SyncPlanner {
     let before = try tx.unverified(record.cid)
     var unverified = before
     // What was shown between them is in no doubt.
-    for place in missing.map(\.position).sorted() { unverified.insert(place, place.successor) }
+    for place in missing.map(\.position).ascending() { unverified.insert(place, place.successor) }
     try tx.save(unverified: unverified, replacing: before, in: record.cid)
   }
 }

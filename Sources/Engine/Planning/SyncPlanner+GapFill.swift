@@ -225,7 +225,7 @@ extension SyncPlanner {
     if span == nil { rows = [] }
     let stored = try tx.count(record.cid, from: high, to: .max)
     let pages = ForwardPagination(
-      high: high, index: guess ?? stored, rows: rows.sorted(), ties: scheme.ties)
+      high: high, index: guess ?? stored, rows: rows.ascending(), ties: scheme.ties)
     return .gap(GapFill(goal: goal, way: .forward(pages)))
   }
 

@@ -67,7 +67,7 @@ extension UpdateApplier {
     }
     let times = pushed.map(\.message.stamp.timeUs)
     pushed.sort { $0.position < $1.position }
-    ingested.insertedAt.sort()
+    ingested.insertedAt = ingested.insertedAt.ascending()
     var inserted = ingested.insertedAt[...]
     for index in pushed.indices {
       inserted = inserted.drop { $0 < pushed[index].position }

@@ -112,7 +112,7 @@ extension PageMerge {
     _ page: Page, from ingested: Ingested, frame: [UInt8], at now: Instant
   ) throws(StoreFailure) -> PageOutcome {
     let backward = BackwardPagination(
-      newest: ingested.items.compactMap { $0 }.sorted(), rawCount: page.items.count,
+      newest: ingested.items.compactMap { $0 }.ascending(), rawCount: page.items.count,
       unread: ingested.unread, ties: scheme.ties)
     let claim = scheme.claim(ingested.items, low: nil, high: present)
     if let bound = job.catchUp.bound, !scheme.isSequence || job.suspicion.isRevalidation {

@@ -17,7 +17,7 @@ extension PageMerge {
   ) throws(StoreFailure) -> PageOutcome {
     let before = walk.pages
     var backward = before
-    let rows = ingested.items.compactMap { $0 }.sorted()
+    let rows = ingested.items.compactMap { $0 }.ascending()
     let verdict = backward.extend(
       rows: rows, rawCount: page.items.count, unread: ingested.unread, complete: whole)
     let claim = scheme.claim(
@@ -128,7 +128,7 @@ extension PageMerge {
     _ before: ForwardPagination, page: Page, from ingested: Ingested, whole: Bool, frame: [UInt8]
   ) throws(StoreFailure) -> PageOutcome {
     var forward = before
-    let rows = ingested.items.compactMap { $0 }.sorted()
+    let rows = ingested.items.compactMap { $0 }.ascending()
     let isNewest = job.turn.offset == 0 || page.hasMoreAfter == false
     let verdict = forward.extend(
       rows: rows, rawCount: page.items.count, unread: ingested.unread, offset: job.turn.offset,
@@ -185,11 +185,11 @@ extension PageMerge {
     {
       search.follow(row.position)
     }
-    let rows = ingested.items.compactMap { $0 }.sorted()
+    let rows = ingested.items.compactMap { $0 }.ascending()
     var looked = rows
     if case .time = job.request.kind, scheme.isSequence {
       looked = ingested.stamps.map { Position(time: $0.stamp.timeUs, id: $0.position.id) }
-        .sorted()
+        .ascending()
     }
     let verdict = search.judge(rows: looked, rawCount: page.items.count, endsAtStart: whole)
     let claim = scheme.claim(

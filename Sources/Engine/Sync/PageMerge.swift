@@ -89,7 +89,7 @@ struct PageMerge {
     if isWhole, page.hasMore == nil, !page.items.isEmpty { job.evidence.trustedSize = true }
     if !job.stage.selects {
       memory.offsets.remember(
-        ingested.items.compactMap { $0 }.sorted(), at: job.turn.offset, in: record.cid)
+        ingested.items.compactMap { $0 }.ascending(), at: job.turn.offset, in: record.cid)
     }
     if job.stage.isReaching { try endTrustAboveWatermark(ingested) }
     if scheme.learnsTies, !ingested.bad.isEmpty { try noteRanks(ingested) }

@@ -81,7 +81,7 @@ extension WindowState {
       wish.leads = false
       return
     }
-    let places = keys.map(\.position).sorted()
+    let places = keys.map(\.position).ascending()
     let reach = min(places.count, config.rowsMax / 2) - 1
     if case .newer = wish.aim {
       view.focus = places[reach]

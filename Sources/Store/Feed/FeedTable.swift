@@ -72,7 +72,7 @@ struct FeedRuns {
         result.append(key.run(group.last))
         continue
       }
-      let runs = (group.earlier + [group.last]).sorted { $0.lowerBound < $1.lowerBound }
+      let runs = (group.earlier + [group.last]).ascending()
       var last: ClosedRange<UInt64>?
       for run in runs {
         guard let open = last else {

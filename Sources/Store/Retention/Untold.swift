@@ -59,7 +59,7 @@ package struct Untold: Sendable {
   private mutating func ranges() -> [ClosedRange<UInt64>] {
     if let made { return made }
     var ranges: [ClosedRange<UInt64>] = []
-    for range in entries.map(\.numbers).sorted(by: { $0.lowerBound < $1.lowerBound }) {
+    for range in entries.map(\.numbers).ascending() {
       if let last = ranges.last, range.lowerBound <= last.upperBound {
         ranges[ranges.count &- 1] = last.lowerBound...Swift.max(last.upperBound, range.upperBound)
       } else {

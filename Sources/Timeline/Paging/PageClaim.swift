@@ -35,7 +35,7 @@ package struct PageClaim: Equatable, Sendable {
     items: [Position?], low: End, high: End, ties: Ties, isAscending: Bool = false,
     rankedTimes: Set<Int64> = []
   ) {
-    let rows = items.compactMap { $0 }.sorted()
+    let rows = items.compactMap { $0 }.ascending()
     self.rows = rows
     guard let first = rows.first, let last = rows.last else {
       self.low = .max

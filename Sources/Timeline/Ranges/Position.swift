@@ -131,3 +131,9 @@ extension Position {
     return key[0] == Self.before ? value - Self.rankLimit : value
   }
 }
+
+extension [Position] {
+  /// One copy of the sort for all places that sort positions: each costs some 2,500 bytes.
+  @inline(never)
+  package func ascending() -> [Position] { sorted() }
+}

@@ -142,7 +142,7 @@ private struct Edit {
   private mutating func removeLeaving() {
     var rows: [Int] = []
     for slot in leaving where list.slots[slot].isGone { rows.append(row(of: slot)) }
-    rows.sort()
+    rows = rows.ascending()
     var end = rows.count
     while end > 0 {
       var start = end - 1

@@ -14,7 +14,7 @@ extension WindowList {
     package var isEmpty: Bool { places.isEmpty }
 
     /// The new places, in their order.
-    package var sorted: [Position] { places.values.sorted() }
+    package var sorted: [Position] { Array(places.values).ascending() }
   }
 
   /// - Parameter loaded: what is loaded of the list as it is.
