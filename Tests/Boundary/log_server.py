@@ -4,6 +4,7 @@ import json
 import os
 import socket
 import subprocess
+import time
 
 import tideline
 from tideline.probe.link import Lines
@@ -132,8 +133,15 @@ class Carried:
         while True:
             self.carry()
             state = self.client.state()
-            if state.requests_in_flight or state.syncs_left:
+            if state.requests_in_flight:
                 self.client.receive(self.link.receive(30))
+                continue
+            if state.syncs_left:
+                # Pushes that come together are checked together, after as long as it says.
+                wait = self.client.advance()
+                if wait is None and not self.client.state().frames_waiting:
+                    raise AssertionError("a sync waits for nothing")
+                time.sleep((wait or 0) / 1000)
                 continue
             self.link.send(b'{"type":"admin_conversations","request_id":"mark"}')
             while b'"mark"' not in (came := self.link.receive(30)):
