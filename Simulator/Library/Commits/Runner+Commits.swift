@@ -46,16 +46,27 @@ extension Runner {
     knobs.commits = CommitPlan(failing: number)
     knobs.afterFailure = .live
     var live = told(run(knobs, recording: .last(linesKept)), "going on", number)
-    if live.violation == nil, live.picture != reopened.picture {
-      let (old, new) = (Set(reopened.picture), Set(live.picture))
+    let (before, after) = comparable(reopened.picture, live.picture)
+    if live.violation == nil, before != after {
+      let (old, new) = (Set(before), Set(after))
       let lines =
-        reopened.picture.filter { !new.contains($0) }.map { "- \($0)" }
-        + live.picture.filter { !old.contains($0) }.map { "+ \($0)" }
+        before.filter { !new.contains($0) }.map { "- \($0)" }
+        + after.filter { !old.contains($0) }.map { "+ \($0)" }
       live.violation =
         "after commit \(number) failed, the engine that goes on shows something else: "
         + lines.prefix(12).joined(separator: "\n    ")
     }
     return live
+  }
+
+  /// Two pictures without the lines of exactness that only one of them has.
+  private static func comparable(_ a: [String], _ b: [String]) -> ([String], [String]) {
+    func conversation(_ line: String) -> Substring? {
+      line.hasPrefix(World.exactness) ? line.prefix { $0 != ":" } : nil
+    }
+    let both = Set(a.compactMap(conversation)).intersection(b.compactMap(conversation))
+    func kept(_ line: String) -> Bool { conversation(line).map(both.contains) ?? true }
+    return (a.filter(kept), b.filter(kept))
   }
 
   private static func told(_ verdict: Verdict, _ how: String, _ number: Int) -> Verdict {

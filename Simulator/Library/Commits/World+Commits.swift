@@ -48,6 +48,9 @@ extension World {
     }
   }
 
+  /// How the lines begin that count only where both engines have them.
+  static let exactness = "exact of c"
+
   /// What is shown at rest, by conversation: all that two engines have to agree on. What only those
   /// know whom a page has told, as marks and edits, is not among it, nor what depends on when a
   /// device sent something.
@@ -75,7 +78,9 @@ extension World {
       lines.append("c\(index): start \(page.reachesStart), gaps \(page.gapsBefore)")
       if knobs.autoMarkRead || knobs.otherReceipts || knobs.otherDeviceReads { continue }
       if let badge = try probe?.badge(conversations[index].bytes) {
-        lines.append("c\(index): unread \(badge.unread), exact \(badge.isExact)")
+        lines.append("c\(index): unread \(badge.unread)")
+        // Who has asked for a count, and on which connection, only one of them may have.
+        if !eyes.hasCounts { lines.append("\(Self.exactness)\(index): \(badge.isExact)") }
       }
     }
     for one in try probe?.allOperations() ?? [] where one.standing != .done {

@@ -243,7 +243,7 @@ extension PageMerge {
   /// message that arrived meanwhile below it, so that part is not claimed.
   var claimedTop: Position {
     guard let top = job.catchUp.top, top.timeUs > 0 else { return present }
-    return min(present, .after(timestampGroup: top.timeUs))
+    return min(present, .after(timestampGroup: max(top.timeUs, job.catchUp.raisedUs)))
   }
 
   /// Where no row of the first page could set the watermark, a later one may, as far
@@ -310,6 +310,20 @@ extension PageMerge {
     job.run.limit = nil
     try endBelowPushes(ingested)
     if isCut { try raiseTop(page, from: ingested, at: now) }
+    job.catchUp.raisedUs = try raisedUs
+  }
+
+  /// The watermark of before, where a burst has raised it above all that is stored.
+  private var raisedUs: Int64 {
+    get throws(StoreFailure) {
+      guard let top = job.catchUp.top?.timeUs, let fetch = record.fetch?.timeUs, top < fetch else {
+        return .min
+      }
+      let above = try tx.rows(
+        record.cid, from: .after(timestampGroup: top), to: .after(timestampGroup: fetch),
+        limit: 1, newestFirst: true)
+      return above.isEmpty ? fetch : .min
+    }
   }
 
   /// Under a stamp years ahead stands also what was told while the page was under way:

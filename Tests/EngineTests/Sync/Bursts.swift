@@ -42,6 +42,9 @@ import Testing
       if tellsTime || turn > 0 { #expect(world.requests.count <= 2) }
       #expect(try world.cached() == world.truth())
       #expect(try world.page().coverage.whole)
+      // All is here up to the watermark, also where that stands above the newest message.
+      let row = try #require(try world.client.conversation(Array(world.room.utf8)).rows.first)
+      #expect(row.flags & ConversationFlags.unreadExact != 0)
     }
     #expect(try world.lies() == [])
   }
