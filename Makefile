@@ -189,7 +189,7 @@ interop: lib
 types: setup
 	@sh Scripts/types.sh
 
-## docs/statuses.md anew, from what each call gives.
+## docs/reference/statuses.md anew, from what each call gives.
 statuses: lib
 	@TIDELINE_LIBRARY=$(CURDIR)/$(LIB)/libtideline.so.1 PYTHONPATH=examples/python/src \
 	  $(PYTHON) Tests/Boundary/test_statuses.py write
@@ -313,7 +313,7 @@ bench-search: lib bench-setup
 	$(PYTHON) Benchmarks/search.py --messages $(MESSAGES) \
 	  --conversations $(CONVERSATIONS) $(if $(CPU),--cpu)
 
-## The tables and plots of docs/benchmarks.md, from what the last runs left.
+## The tables and plots of docs/design/benchmarks.md, from what the last runs left.
 bench-page:
 	out/bench/venv/bin/python Benchmarks/page.py
 
@@ -371,7 +371,7 @@ test-install: lib
 	@sh Scripts/test_install.sh
 
 ## For those who do not build: wheel, tarball and Debian packages in out/dist, of a library that needs
-## glibc alone. docs/install.md says what is in them. On Debian, for its static libraries.
+## glibc alone. docs/howto/install.md says what is in them. On Debian, for its static libraries.
 dist: setup
 	@sh Scripts/dist/build.sh $(VERSION) $(JOBS) $(DIST)
 

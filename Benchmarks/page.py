@@ -1,4 +1,4 @@
-"""Writes the tables and plots of docs/benchmarks.md from what the last runs left in `out/bench`.
+"""Writes the tables and plots of docs/design/benchmarks.md from the last runs in `out/bench`.
 
 A part of the page between `<!-- NAME -->` and `<!-- end -->` is made anew where its run has left
 figures, and stays as it is where it has not. What the targets are stands here too, so that the page
@@ -15,7 +15,7 @@ import run
 import syscalls
 import weigh
 
-PAGE = bench.ROOT / "docs" / "benchmarks.md"
+PAGE = bench.ROOT / "docs" / "design" / "benchmarks.md"
 
 
 def left(name):

@@ -1,4 +1,4 @@
-"""The plots of docs/benchmarks.md, small and the same for the same figures."""
+"""The plots of docs/design/benchmarks.md, small and the same for the same figures."""
 
 import matplotlib
 

@@ -390,7 +390,7 @@ typedef void (*tl_policy_hook)(void *context, const tl_policy_question *question
  */
 typedef void (*tl_drop_hook)(void *context);
 
-/* Storage of the host's own. docs/storage.md says how one is written and checked. */
+/* Storage of the host's own. docs/howto/storage.md says how one is written and checked. */
 
 /** A byte object of a name that a #tl_storage keeps. */
 typedef int32_t tl_object;
@@ -2579,7 +2579,7 @@ enum {
 };
 
 /**
- * What is searched for: docs/search.md has the language of `text`, in which no bytes are a
+ * What is searched for: docs/reference/search.md has the language of `text`, in which no bytes are a
  * mistake. Zero it, set `struct_size`, then what you need.
  */
 typedef struct tl_search {

@@ -19,7 +19,7 @@ LINES_MAX = 450
 # Environment variables of the scripts and tests, which are named like constants of the header.
 SETTINGS = {"TL_FROM", "TL_ROUNDS", "TL_TESTED"}
 # Made from the calls that give each status: a table to look things up in, as long as they are many.
-MADE = {"docs/statuses.md", "docs/design/proof.md"}
+MADE = {"docs/reference/statuses.md", "docs/design/proof.md"}
 README_LINES_MAX = 220
 COLUMNS_MAX = 100
 LINK_ALONE = r"\s*(?:(?:[-*+]|\d+\.) )?(?:\[[^\]]+\]\([^)\s]+\)|<?[a-z]+://\S+)[.,;:]?"
@@ -27,8 +27,8 @@ LINK_ALONE = r"\s*(?:(?:[-*+]|\d+\.) )?(?:\[[^\]]+\]\([^)\s]+\)|<?[a-z]+://\S+)[
 HOPS_MAX = 10
 FIRST_BLOCK = "examples/c/first.c"
 # A page shows a program whole: its block equals the file, which is run.
-WHOLE = {"docs/screens.md": ("python", "examples/python/examples/screen.py", 150),
-         "docs/adapters.md": ("python", "examples/python/examples/adapter.py", 60)}
+WHOLE = {"docs/reference/screens.md": ("python", "examples/python/examples/screen.py", 150),
+         "docs/guide/adapter.md": ("python", "examples/python/examples/adapter.py", 60)}
 # Where such a program is run.
 RUNS = ("Scripts/examples.sh", "Tests/Probe/test_adapter.py")
 NUMBERS = r"\d{3}(?:, \d{3})*"
@@ -323,7 +323,7 @@ def main():
     trouble += [f"ARCHITECTURE.md: {why}" for why in [*architecture(), *where()]]
     trouble += [f"{path}: {why}" for path, why in file_names()]
     trouble += [f"{path.relative_to(ROOT)}: {why}"
-                for path, why in decisions(ROOT / "docs" / "decisions")]
+                for path, why in decisions(ROOT / "docs" / "design" / "decisions")]
     prose = sentences(header)
     count = 0
     for path, number, quote in quotes():

@@ -43,7 +43,7 @@ export PYTHONPATH="$PWD/examples/python/src:$PWD/examples/terminal"
 python=$environment/bin/python
 case $wish in
 run) exec "$python" -m tideline_terminal.demo --server "$TIDELINE_SERVER" --folder "$out/world" "$@" ;;
-shots) exec "$python" -m tideline_terminal.screenshots --server "$TIDELINE_SERVER" --folder docs "$@" ;;
+shots) exec "$python" -m tideline_terminal.screenshots --server "$TIDELINE_SERVER" --folder docs/images "$@" ;;
 test)
   install examples/terminal/tests/requirements.txt
   exec "$python" examples/terminal/tests/run.py "$@"

@@ -4,9 +4,9 @@
     python3 Scripts/unicode_tables.py            writes the file
     python3 Scripts/unicode_tables.py --check    complains where it would write another one
 
-The rules are those of docs/search.md. They are applied to each code point alone; what a sequence
-needs besides (composition) is a list of pairs. The data is Python's unicodedata of the version
-below, so that a Python with another version is refused, and Scripts/unicode_lists.txt.
+The rules are those of docs/reference/search.md. They are applied to each code point alone; what a
+sequence needs besides (composition) is a list of pairs. The data is Python's unicodedata of the
+version below, so that a Python with another version is refused, and Scripts/unicode_lists.txt.
 
 A number is written in base 64, with the characters from "0" to "o", so that it can stand in a
 literal and is read from there without being decoded first.
@@ -213,7 +213,7 @@ def source():
     by_code = sorted((code, parts) for code, parts in tables.pairs.items())
     lines = [
         "// swift-format-ignore-file",
-        f"/// What Unicode {VERSION} says of each code point, as docs/search.md needs it.",
+        f"/// What Unicode {VERSION} says of a code point, as docs/reference/search.md needs it.",
         "///",
         "/// Scripts/unicode_tables.py made this file and says what is in it: change it there.",
         "",

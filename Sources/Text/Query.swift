@@ -1,4 +1,4 @@
-/// What a person typed into a search box, as tokens: docs/search.md has the language.
+/// What a person typed into a search box, as tokens: docs/reference/search.md has the language.
 ///
 /// Rule protected: any bytes are a query. It is made of tokens and never of text, so nothing in it
 /// can be a mistake of syntax.

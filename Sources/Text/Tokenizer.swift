@@ -1,4 +1,5 @@
-/// Cuts a text into tokens, for the index and for a query alike: docs/search.md has the rules.
+/// Cuts a text into tokens, for the index and for a query alike.
+/// docs/reference/search.md has the rules.
 ///
 /// Rule protected: what is found goes by the bytes alone, the same in each process and on each
 /// system. Any bytes are a text; the bytes of a token's source lie in it, in the order of the text.

@@ -1,5 +1,5 @@
 // swift-format-ignore-file
-/// What Unicode 14.0.0 says of each code point, as docs/search.md needs it.
+/// What Unicode 14.0.0 says of a code point, as docs/reference/search.md needs it.
 ///
 /// Scripts/unicode_tables.py made this file and says what is in it: change it there.
 

@@ -1,6 +1,6 @@
 /// The numbers of file format 1, and the codes of SQLite that Swift cannot import.
 ///
-/// docs/file-format.md describes the same bytes for readers written elsewhere;
+/// docs/reference/file-format.md describes the same bytes for readers written elsewhere;
 /// both change together, and only with the version.
 internal import CSQLite
 

@@ -1,7 +1,8 @@
 /// Reads the entries of a log: the data of a `get_entries` answer, and the push `entries_new`.
 ///
-/// `docs/protocol-log.md` has the words. An answer without `after` proves nothing and is malformed;
-/// an entry that cannot be read keeps its place where its id can be, and is a hole otherwise.
+/// `docs/reference/protocol-log.md` has the words. An answer without `after` proves
+/// nothing and is malformed; an entry that cannot be read keeps its place where its id can
+/// be, and is a hole otherwise.
 package import Base
 
 /// What a `get_entries` answer says.

@@ -1,4 +1,4 @@
-"""Calls that give each status of each function: what docs/statuses.md is made of.
+"""Calls that give each status of each function: what docs/reference/statuses.md is made of.
 
 A case is a function, a status, the words that the page has for the call, and a way to set a world
 up that gives the arguments. A fault of the disk may be planted for the call. `UNREACHED` has what

@@ -84,7 +84,7 @@ class Keep(unittest.TestCase):
                 self.assertLessEqual(client.stats().messages, 500)
 
     def test_a_mirror_gets_each_message_once(self):
-        """The recipe of docs/retention.md, with a purge after each page."""
+        """The recipe of docs/reference/retention.md, with a purge after each page."""
         with tideline.Client(user_id="me") as client:
             client.retain(tideline.Budget(messages=20, untold=True))
             mirror, seq, told = {}, 0, []

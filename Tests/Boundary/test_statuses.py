@@ -1,6 +1,6 @@
 """Each status that a function lists has a call that gives it, and a failure leaves a reason.
 
-docs/statuses.md is made here; `python3 Tests/Boundary/test_statuses.py write` writes it anew.
+docs/reference/statuses.md is made here, anew by `python3 Tests/Boundary/test_statuses.py write`.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ import statuses_storage
 from status_world import MARK, World
 from support import ROOT
 
-PAGE = ROOT / "docs" / "statuses.md"
+PAGE = ROOT / "docs" / "reference" / "statuses.md"
 # Which comes with any function that lists what stands before it, as the header says.
 DAMAGED = "TL_E_DAMAGED"
 # Which comes with any call on a client on a storage of the host's.
@@ -107,7 +107,7 @@ def outcomes():
 
 
 def page():
-    """What docs/statuses.md has to say, in the order of the header and of its statuses."""
+    """The lines of docs/reference/statuses.md, in the order of the header and of its statuses."""
     order = {name: at for at, name in enumerate(listed())}
     rank = {f"TL_{'E_' * (status < 0)}{status.name}": at
             for at, status in enumerate(tideline.Status)}

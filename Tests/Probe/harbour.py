@@ -1,4 +1,4 @@
-"""The invented REST server that the example of docs/adapters.md is an adapter to."""
+"""The invented REST server that the example of docs/guide/adapter.md is an adapter to."""
 
 import datetime
 import http.server

@@ -1,4 +1,4 @@
-"""The adapter of docs/adapters.md: the probe finds nothing wrong with it, and a client that is
+"""The adapter of docs/guide/adapter.md: the probe finds nothing wrong with it, and a client that is
 carried by it has what the server has."""
 
 import importlib.util

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The tokenizer of docs/search.md again, in Python, from unicodedata and nothing of Sources/Text.
+"""The tokenizer of docs/reference/search.md again: Python, unicodedata, nothing of Sources/Text.
 
     python3 Tests/TextTests/reference.py            writes what the tests expect
     python3 Tests/TextTests/reference.py --check    complains where it would write something else

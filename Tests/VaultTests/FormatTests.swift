@@ -1,4 +1,4 @@
-/// The bytes on disk are those of docs/file-format.md: a reader that shares no
+/// The bytes on disk are those of docs/reference/file-format.md: a reader that shares no
 /// code with the library, written from that page, reads what the library wrote.
 import CSQLite
 import Foundation

@@ -1,4 +1,4 @@
-"""An independent reader of a Tideline file, written from docs/file-format.md alone.
+"""An independent reader of a Tideline file, written from docs/reference/file-format.md alone.
 
 Usage: read_vault.py FILE KEY_IN_HEX OUT
 Writes the decrypted database, log included, to OUT: a plain SQLite file.

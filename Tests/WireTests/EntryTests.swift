@@ -148,7 +148,7 @@ import Wire
   /// The page of the protocol is what adapters are written from, so its answers are read too.
   @Test func thePageOfTheProtocolIsRead() throws {
     let docs = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-      .appendingPathComponent("../../docs/protocol-log.md")
+      .appendingPathComponent("../../docs/reference/protocol-log.md")
     let page = try String(contentsOf: docs, encoding: .utf8)
     var answers = 0
     var pushes = 0

@@ -6,7 +6,7 @@ import Wire
 @Suite struct PageTests {
   @Test func everyFrameOfThePagesIsTaken() throws {
     let docs = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-      .appendingPathComponent("../../docs")
+      .appendingPathComponent("../../docs/reference")
     let page = try ["protocol.md", "protocol-verbs.md", "protocol-log.md"].map { name in
       try String(contentsOf: docs.appendingPathComponent(name), encoding: .utf8)
     }.joined(separator: "\n")

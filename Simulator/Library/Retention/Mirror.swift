@@ -1,4 +1,4 @@
-/// The host's own tables, filled from the change feed as docs/retention.md says.
+/// The host's own tables, filled from the change feed as docs/reference/retention.md says.
 ///
 /// It holds the rule of the recipe: what the feed tells is read before the next entries are asked
 /// for, and so each message is told once, also one that is purged as soon as that is allowed.

@@ -1,7 +1,8 @@
 /// What is heard of a log, and what is kept of it: entries, tokens, claims, ranges.
 ///
-/// A log is a server's order of arrival, named by opaque tokens. `docs/protocol-log.md` has the
-/// words of the wire, decision 070 how a log fits in. Rules are named by their numbers there.
+/// A log is a server's order of arrival, named by opaque tokens. `docs/reference/protocol-log.md`
+/// has the words of the wire, decision 070 how a log fits in. Rules are named by the
+/// numbers there.
 ///
 /// Instants are counted in requests: `issued` is how many had been issued when something was
 /// stored, and a page knows the number of its own. What was stored before a page was requested

@@ -6,7 +6,7 @@ import Testing
 import Timeline
 
 @Suite struct YearMissed {
-  /// The host's own tables, filled from the feed as docs/retention.md says.
+  /// The host's own tables, filled from the feed as docs/reference/retention.md says.
   private final class Mirror {
     var seq: UInt64 = 0
     var texts: [String: String] = [:]

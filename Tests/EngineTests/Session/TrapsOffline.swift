@@ -242,7 +242,7 @@ import Testing
     #expect(try world.isWhole())
   }
 
-  /// docs/errors.md: what a sync ends with, by the code of the server.
+  /// docs/reference/errors.md: what a sync ends with, by the code of the server.
   private static let ends: [(code: String, trouble: Failure)] = [
     ("not_found", .noConversation),
     ("unsupported", .unsupported("the server does not know the request")),

@@ -237,7 +237,7 @@ import Timeline
   ]
 
   /// Protects: the index takes at most 12 times the text that is searched and 128 bytes a message,
-  /// merged or not, whatever the texts are made for. docs/search.md says so.
+  /// merged or not, whatever the texts are made for. docs/reference/search.md says so.
   @Test(arguments: hostile) func theIndexIsSoLarge(_ hostile: Hostile) throws {
     let (fixture, cid) = try fixture(waits: false)
     var dice = Dice(state: 7)

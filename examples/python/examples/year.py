@@ -48,7 +48,7 @@ class Line:
 
 
 class Mirror:
-    """Tables of the host's own, filled as docs/retention.md says."""
+    """Tables of the host's own, filled as docs/reference/retention.md says."""
 
     def __init__(self, client, conversation):
         self.client, self.conversation = client, conversation

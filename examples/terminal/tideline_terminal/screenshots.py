@@ -1,6 +1,6 @@
 """Takes the pictures of the README: the client on a server of its own, without a terminal.
 
-    python -m tideline_terminal.screenshots --server out/tideline-server --folder docs
+    python -m tideline_terminal.screenshots --server out/tideline-server --folder docs/images
 """
 
 from __future__ import annotations
