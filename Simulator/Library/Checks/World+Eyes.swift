@@ -55,8 +55,8 @@ extension World {
 
   /// Notes what a frame that the device took may do to the counts.
   func noteCauses(_ bytes: [UInt8]) {
-    guard knobs.looksAtBadges else { return }
     eyes.noteCounts(bytes)
+    guard knobs.looksAtBadges else { return }
     noteStaleCounts(bytes)
     guard let told = Told(bytes), told.things.isEmpty, !Frames.hasLongList(bytes) else {
       eyes.free()

@@ -56,6 +56,8 @@ extension World {
   /// device sent something.
   func picture() throws -> [String] {
     var lines: [String] = []
+    // A stamp ahead proves the present to the engine that saw it come, and to no other.
+    let isCertain = !knobs.poison && !knobs.strangers.stampsAhead
     for (index, page) in try images().enumerated() {
       // Beyond the horizon only who has looked knows what is deleted.
       if knobs.horizonUs > 0 { continue }
@@ -65,7 +67,7 @@ extension World {
         var line = "c\(index): message \(mark(row)?.serial ?? -1)"
         if !knobs.operations.isOn {
           line += " \(Self.text(row.id)) at \(row.timeUs), \(row.order)"
-          if !knobs.poison { line += ", unverified \(row.unverified)" }
+          if isCertain { line += ", unverified \(row.unverified)" }
           if !knobs.autoMarkRead, !knobs.otherReceipts, !knobs.otherDeviceReads {
             line += " \(row.unread)"
           }
@@ -75,7 +77,9 @@ extension World {
       }
       lines += knobs.operations.isOn || knobs.ordersByPages ? rows.sorted() : rows
       if knobs.operations.isOn || knobs.poison { continue }
-      lines.append("c\(index): start \(page.reachesStart), gaps \(page.gapsBefore)")
+      if isCertain {
+        lines.append("c\(index): start \(page.reachesStart), gaps \(page.gapsBefore)")
+      }
       if knobs.autoMarkRead || knobs.otherReceipts || knobs.otherDeviceReads { continue }
       if let badge = try probe?.badge(conversations[index].bytes) {
         lines.append("c\(index): unread \(badge.unread)")

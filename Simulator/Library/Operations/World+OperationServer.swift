@@ -42,12 +42,12 @@ extension World {
       server.failNext(code, verb: type)
       return
     }
-    // What says that it was not done is sent again, so a server that does things twice must not
-    // say so of what it did.
+    // A request answered as not done is sent again, so a server that does things twice, or forgets
+    // that it did them, must not say so of what it did.
     let isNew = type == "send_message" || type == "create_conversation"
+    let isDoneOnce = knobs.operations.idempotent && !knobs.strangers.forgetsSends
     let isDone =
-      knobs.operations.isDone && (knobs.operations.idempotent || !isNew)
-      && networkDice.chance(0.5)
+      knobs.operations.isDone && (isDoneOnce || !isNew) && networkDice.chance(0.5)
     let delay = networkDice.chance(0.5) ? 100 + networkDice.below(5_000) : nil
     trace.note(nowUs, "server: has trouble, done \(isDone)")
     server.failNext(

@@ -17,6 +17,8 @@ struct Told {
   /// Things by key; nil for one that is gone. A conversation takes its members along.
   var things: [(key: String, body: [UInt8]?)] = []
   var tokens: [Int] = []
+  /// An answer about a conversation, which may be older than an update that came before it.
+  var isAnswer = false
 
   /// Nil for an answer, but for one about a conversation: the device asks for its count.
   init?(_ frame: [UInt8]) {
@@ -27,6 +29,7 @@ struct Told {
         let id = Frames.string("conversation_id", body)
       else { return nil }
       things = [("conversation/\(id)", body)]
+      isAnswer = true
       return
     }
     if type == "update" {
@@ -149,6 +152,9 @@ struct Heard {
   var writes: [String: Int] = [:]
   /// What the host said of each reply handed out on this connection.
   var repliesOnLink: [String: Int] = [:]
+  /// Conversations as an update told them, where an answer came after it: the device may have asked
+  /// before the update, and keeps it then.
+  var others: [String: [UInt8]] = [:]
   var tokensMade = 0
   var thingsMade = 0
   var foreignRefused = 0
@@ -170,7 +176,11 @@ struct Heard {
     }
     log.append(frame)
     learnFacts(told, posted)
-    for thing in told.things { Self.apply(thing, &things) }
+    for thing in told.things {
+      if told.isAnswer, let known = things[thing.key] { others[thing.key] = known }
+      if !told.isAnswer { others[thing.key] = nil }
+      Self.apply(thing, &things)
+    }
     Self.append(told, to: &tokens)
     return told
   }
@@ -194,6 +204,8 @@ struct Heard {
     for mark in told.contents where mark.serial < posted.count {
       let id = posted[mark.serial].id
       facts[id, default: Fact()].version = max(facts[id]?.version ?? 0, mark.version)
+      // Pushed after its deletion it may be back, which the device looks at.
+      facts[id]?.isDeleted = false
     }
     for mark in told.reactions where mark.serial < posted.count {
       let id = posted[mark.serial].id
