@@ -3,9 +3,9 @@
 protocol's verbs, make targets, quoted sentences, lines of 100 columns and the table of decisions.
 
 A page that names a function or a target that does not exist is wrong, whatever else it says. The
-first block of code in the README is a program that is compiled and run, so it has to equal it. A
-test that quotes the header (`header: "…"` in a comment) is about a promise that must still
-be there. A note of a decision says its status, its date and what it supersedes.
+first block of code in the README is a program that a test runs, so it has to equal it. A test
+that quotes the header (`header: "…"` in a comment) is about a promise that must still be there. A
+note of a decision says its status, its date and what it supersedes.
 """
 
 import ast
@@ -25,7 +25,9 @@ COLUMNS_MAX = 100
 LINK_ALONE = r"\s*(?:(?:[-*+]|\d+\.) )?(?:\[[^\]]+\]\([^)\s]+\)|<?[a-z]+://\S+)[.,;:]?"
 # A newcomer follows so many steps and no more.
 HOPS_MAX = 10
-FIRST_BLOCK = "examples/c/first.c"
+FIRST_BLOCK = "examples/python/examples/first.py"
+# Of the README.
+WORDS_MAX = 900
 # A page shows a program whole: its block equals the file, which is run.
 WHOLE = {"docs/reference/screens.md": ("python", "examples/python/examples/screen.py", 150),
          "docs/guide/adapter.md": ("python", "examples/python/examples/adapter.py", 60)}
@@ -155,13 +157,15 @@ def page(path, header_names, targets, package, verb_names):
 
 
 def readme():
-    """The README is short, and its first C program is the example that is run."""
+    """The README is short, and its first program is the example that is run."""
     text = (ROOT / "README.md").read_text()
     if len(text.splitlines()) >= README_LINES_MAX:
         yield f"{len(text.splitlines())} lines, fewer than {README_LINES_MAX} are wanted"
     block = re.search(r"^```(\w*)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    if not block or block.group(1) != "c":
-        yield "its first block of code is no C"
+    if len(text.split()) >= WORDS_MAX:
+        yield f"{len(text.split())} words, fewer than {WORDS_MAX} are wanted"
+    if not block or block.group(1) != "python":
+        yield "its first block of code is no Python"
     elif block.group(2) != (ROOT / FIRST_BLOCK).read_text():
         yield f"its first block of code is not {FIRST_BLOCK}"
 
