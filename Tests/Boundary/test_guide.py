@@ -21,6 +21,9 @@ from support import KEY, ROOT, message, serve
 GUIDE = ROOT / "docs" / "guide" / "chat-client.md"
 BOT = ROOT / "docs" / "guide" / "bot.md"
 SERVER = os.environ.get("TIDELINE_SERVER", str(ROOT / "out" / "tideline-server"))
+# The package that is tested, also from another folder.
+ENVIRONMENT = os.environ | {
+    "PYTHONPATH": str(pathlib.Path(tideline.__file__).resolve().parent.parent)}
 # The bot, killed when it has answered a conversation and marks it.
 KILLED = """
 import os, runpy, tideline
@@ -51,8 +54,8 @@ def options(text):
 
 
 def python(folder, *arguments):
-    return subprocess.run([sys.executable, *arguments], cwd=folder, capture_output=True, text=True,
-                          timeout=60)
+    return subprocess.run([sys.executable, *arguments], cwd=folder, env=ENVIRONMENT, text=True,
+                          capture_output=True, timeout=60)
 
 
 def saved(folder, text):
@@ -153,7 +156,7 @@ class Guide(unittest.TestCase):
             rooms.append(other.begin())
             other.say(rooms[-1], 120)
             asked += 120
-            bot = subprocess.Popen([sys.executable, "bot.py", port], cwd=folder)
+            bot = subprocess.Popen([sys.executable, "bot.py", port], cwd=folder, env=ENVIRONMENT)
             self.addCleanup(bot.wait)
             self.addCleanup(bot.kill)
             guard = time.monotonic() + 60
