@@ -37,7 +37,7 @@ TESTS := TL_TESTED=1 SWT_SWIFT_ERROR_BACKTRACING_ENABLED=0 $(SWIFT) test --scrat
   abi-accept c py py-run probe-test probe-run matrix xmpp ejabberd nats jmap interop statuses types swift-boundary screens sim sim-bin \
   sim-test sim-storage sim-commits sim-each-commit sim-retention sim-log import-kill sim-known sim-smoke sim-faults \
   sim-long sim-traces hostile faults asan tsan fuzz search-model bench bench-count bench-growth bench-retention \
-  bench-search bench-syscalls bench-worst bench-weight bench-page bench-setup server examples docs-lint diagrams demo \
+  bench-search bench-syscalls bench-worst bench-weight bench-page bench-setup server examples docs-lint demo \
   terminal terminal-test screenshots test-build test-swift test-install asan-swift size install uninstall clean \
   dist dist-twice dist-try
 
@@ -345,6 +345,7 @@ docs-lint:
 	$(PYTHON) Scripts/docs_lint.py
 
 ## The pictures of ARCHITECTURE.md, from its tables and docs/images/map.txt.
+.PHONY: diagrams
 diagrams:
 	$(PYTHON) Scripts/diagrams.py
 

@@ -3,9 +3,9 @@
 protocol's verbs, make targets, quoted sentences, lines of 100 columns and the table of decisions.
 
 A page that names a function or a target that does not exist is wrong, whatever else it says. The
-first block of code in the README is a program that a test runs, so it has to equal it. A test
-that quotes the header (`header: "…"` in a comment) is about a promise that must still be there. A
-note of a decision says its status, its date and what it supersedes.
+first block of code in the README is a program that is compiled and run, so it has to equal it. A
+test that quotes the header (`header: "…"` in a comment) is about a promise that must still
+be there. A note of a decision says its status, its date and what it supersedes.
 """
 
 import ast
