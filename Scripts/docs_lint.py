@@ -172,6 +172,15 @@ def readme():
         yield f"its first block of code is not {FIRST_BLOCK}"
 
 
+def map_of_pages():
+    """docs/README.md links each page of docs but the notes of decisions."""
+    text = (ROOT / "docs" / "README.md").read_text()
+    linked = {(ROOT / "docs" / link).resolve() for link in re.findall(r"\]\(([^)\s#]+)", text)}
+    for path in files("docs/*.md"):
+        if path not in linked and path.parent.name != "decisions" and path.name != "README.md":
+            yield f"does not link {path.relative_to(ROOT)}"
+
+
 def whole_programs():
     """A block of a page's code is the program that it shows, which is short enough to be read."""
     for page_name, (language, name, lines_max) in WHOLE.items():
@@ -325,6 +334,7 @@ def main():
         trouble += [f"{path.relative_to(ROOT)}: {why}"
                     for why in page(path, names, targets, package, verb_names)]
     trouble += [f"README.md: {why}" for why in readme()]
+    trouble += [f"docs/README.md: {why}" for why in map_of_pages()]
     trouble += [f"{path}: {why}" for path, why in whole_programs()]
     trouble += [f"ARCHITECTURE.md: {why}" for why in [*architecture(), *where()]]
     trouble += [f"docs/images/{name}: `make diagrams` draws another" for name in diagrams.stale()]
