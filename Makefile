@@ -342,6 +342,7 @@ examples: lib
 	@sh Scripts/examples.sh $(LIB)
 
 docs-lint:
+	$(PYTHON) Scripts/test_diagrams.py
 	$(PYTHON) Scripts/docs_lint.py
 
 ## The pictures of ARCHITECTURE.md, from its tables and docs/images/map.txt.
