@@ -342,7 +342,13 @@ examples: lib
 	@sh Scripts/examples.sh $(LIB)
 
 docs-lint:
+	$(PYTHON) Scripts/test_diagrams.py
 	$(PYTHON) Scripts/docs_lint.py
+
+## The pictures of ARCHITECTURE.md, from its tables and docs/images/map.txt.
+.PHONY: diagrams
+diagrams:
+	$(PYTHON) Scripts/diagrams.py
 
 demo: setup
 	@sh Scripts/demo.sh

@@ -1,4 +1,4 @@
-/* What a storage of the host's costs, beside the file: one row of docs/howto/storage.md for each.
+/* What a storage of the host's costs, beside the file: a row of docs/reference/storage.md.
    storages FOLDER WHERE: a folder for the file and for LMDB, and what libpq connects to. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -64,9 +64,10 @@ gcc -std=c11 -D_DEFAULT_SOURCE -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror -O
 
 work=$(mktemp -d)
 # The day is played in seconds, so the server's clock runs ahead of this machine's: it names its
-# time in its answers, or stamps ahead of the device's clock would be asked for again.
-"$program" --tcp-port 0 --ws-port 0 --seed 1 --server-time --db "$work/server.db" \
-  >"$out/server.log" 2>&1 &
+# time in its answers, or stamps ahead of the device's clock would be asked for again. The day is a
+# fixed one, which no machine's clock has passed yet: so each run counts the same.
+"$program" --tcp-port 0 --ws-port 0 --seed 1 --until 2040-06-01T12:00:00 --server-time \
+  --db "$work/server.db" >"$out/server.log" 2>&1 &
 server=$!
 turn=0
 until grep -q '^tideline-server ready' "$out/server.log"; do
@@ -90,6 +91,10 @@ file=$work/eva.tideline
 right=0
 "$out/demo" "$port" eva "$conversation" "$file" >"$out/table.txt" || right=$?
 cat "$out/table.txt"
+sed '/^$/,$d' "$out/table.txt" >"$out/counted.txt"
+sed -n '/^```text$/,/^```$/p' README.md | sed '/^```/d' >"$out/shown.txt"
+cmp -s "$out/counted.txt" "$out/shown.txt" ||
+  { echo; echo "demo: these are not the figures that README.md shows"; right=1; }
 
 # What can be read on disk, in our files and in the server's own plain ones.
 newest=$(tail -n 1 "$out/table.txt" | cut -d ' ' -f 3-)

@@ -14,6 +14,8 @@ import re
 import subprocess
 import sys
 
+import diagrams
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LINES_MAX = 450
 # Environment variables of the scripts and tests, which are named like constants of the header.
@@ -24,8 +26,10 @@ README_LINES_MAX = 220
 COLUMNS_MAX = 100
 LINK_ALONE = r"\s*(?:(?:[-*+]|\d+\.) )?(?:\[[^\]]+\]\([^)\s]+\)|<?[a-z]+://\S+)[.,;:]?"
 # A newcomer follows so many steps and no more.
-HOPS_MAX = 10
-FIRST_BLOCK = "examples/c/first.c"
+HOPS_MAX = 12
+FIRST_BLOCK = "examples/python/examples/first.py"
+# Of the README.
+WORDS_MAX = 900
 # A page shows a program whole: its block equals the file, which is run.
 WHOLE = {"docs/reference/screens.md": ("python", "examples/python/examples/screen.py", 150),
          "docs/guide/adapter.md": ("python", "examples/python/examples/adapter.py", 60)}
@@ -155,15 +159,26 @@ def page(path, header_names, targets, package, verb_names):
 
 
 def readme():
-    """The README is short, and its first C program is the example that is run."""
+    """The README is short, and its first program is the example that is run."""
     text = (ROOT / "README.md").read_text()
     if len(text.splitlines()) >= README_LINES_MAX:
         yield f"{len(text.splitlines())} lines, fewer than {README_LINES_MAX} are wanted"
     block = re.search(r"^```(\w*)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    if not block or block.group(1) != "c":
-        yield "its first block of code is no C"
+    if len(text.split()) >= WORDS_MAX:
+        yield f"{len(text.split())} words, fewer than {WORDS_MAX} are wanted"
+    if not block or block.group(1) != "python":
+        yield "its first block of code is no Python"
     elif block.group(2) != (ROOT / FIRST_BLOCK).read_text():
         yield f"its first block of code is not {FIRST_BLOCK}"
+
+
+def map_of_pages():
+    """docs/README.md links each page of docs but the notes of decisions."""
+    text = (ROOT / "docs" / "README.md").read_text()
+    linked = {(ROOT / "docs" / link).resolve() for link in re.findall(r"\]\(([^)\s#]+)", text)}
+    for path in files("docs/*.md"):
+        if path not in linked and path.parent.name != "decisions" and path.name != "README.md":
+            yield f"does not link {path.relative_to(ROOT)}"
 
 
 def whole_programs():
@@ -319,8 +334,10 @@ def main():
         trouble += [f"{path.relative_to(ROOT)}: {why}"
                     for why in page(path, names, targets, package, verb_names)]
     trouble += [f"README.md: {why}" for why in readme()]
+    trouble += [f"docs/README.md: {why}" for why in map_of_pages()]
     trouble += [f"{path}: {why}" for path, why in whole_programs()]
     trouble += [f"ARCHITECTURE.md: {why}" for why in [*architecture(), *where()]]
+    trouble += [f"docs/images/{name}: `make diagrams` draws another" for name in diagrams.stale()]
     trouble += [f"{path}: {why}" for path, why in file_names()]
     trouble += [f"{path.relative_to(ROOT)}: {why}"
                 for path, why in decisions(ROOT / "docs" / "design" / "decisions")]
