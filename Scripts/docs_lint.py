@@ -5,7 +5,7 @@ protocol's verbs, make targets, quoted sentences, lines of 100 columns and the t
 A page that names a function or a target that does not exist is wrong, whatever else it says. The
 first block of code in the README is a program that is compiled and run, so it has to equal it. A
 test that quotes the header (`header: "…"` in a comment) is about a promise that must still
-be there. A note of a decision says its status, its date and what it supersedes.
+be there. A note of a decision says its status, its date and which notes it supersedes.
 """
 
 import ast
@@ -32,14 +32,11 @@ WHOLE = {"docs/reference/screens.md": ("python", "examples/python/examples/scree
 # Where such a program is run.
 RUNS = ("Scripts/examples.sh", "Tests/Probe/test_adapter.py")
 NUMBERS = r"\d{3}(?:, \d{3})*"
-NOTE_HEAD = re.compile("\n".join([
-    r"# (?:\d{3} )?(?P<title>.+)",
-    "",
-    rf"- Status: (?P<status>accepted(?:, amended by (?P<amended>{NUMBERS}))?"
-    r"|superseded by (?P<by>\d{3}))",
-    r"- Date: (?P<date>\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01]))",
-    rf"- Supersedes: (?:none|(?P<supersedes>{NUMBERS}))",
-    "", ""]))
+DATE = r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])"
+NOTE_HEAD = re.compile(
+    r"# (?P<title>.+)\n\n"
+    rf"(?:Accepted|Superseded by (?P<by>\d{{3}}),) (?P<date>{DATE})"
+    rf"(?:, amended by (?P<amended>{NUMBERS}))?(?:, supersedes (?P<supersedes>{NUMBERS}))?\.\n\n")
 
 
 def files(*patterns):
@@ -192,13 +189,14 @@ def notes(folder):
             trouble.append((path, "its name has no number of its own"))
             continue
         if not match:
-            trouble.append((path, "the lines Status, Date and Supersedes are not below its title"))
+            trouble.append((path, "no line of status and date is below its title"))
         found[number] = (match.groupdict() if match else {}) | {"path": path}
     return found, trouble
 
 
-def references(found):
-    """What notes say of one another agrees."""
+def references(found, moved):
+    """Notes agree on which amends or supersedes which. `moved` has the deleted notes, and where
+    the choice of each is now."""
     for number, note in found.items():
         for other in (note.get("amended") or "").split(", ") + [note.get("by") or ""]:
             if other and (other not in found or other <= number):
@@ -207,29 +205,33 @@ def references(found):
         if by and number not in (found.get(by, {}).get("supersedes") or ""):
             yield note["path"], f"{by} does not say that it supersedes {number}"
         for other in re.findall(r"\d{3}", note.get("supersedes") or ""):
-            if found.get(other, {}).get("by") != number:
-                yield note["path"], f"{other} does not say that {number} supersedes it"
+            if (found[other].get("by") if other in found else moved.get(other)) != number:
+                yield note["path"], f"nothing says that {number} supersedes {other}"
 
 
 def decisions(folder):
-    """Each note has its head, and the table of the README says the same of it; no number is missing
-    without a word why."""
+    """Each note has its head, the table of the README has its title, and each missing number is
+    explained."""
     found, trouble = notes(folder)
     yield from trouble
-    yield from references(found)
     readme = folder / "README.md"
     text = readme.read_text()
+    explained = dict(re.findall(r"^- (\d{3}): (\S.*)$", text, re.MULTILINE))
+    moved = {number: (re.search(r"\d{3}", why) or [None])[0] for number, why in explained.items()}
+    yield from references(found, moved)
     listed = re.findall(r"^\| (\d{3}) \| (.*) \|$", text, re.MULTILINE)
     rows = dict(listed)
     if [number for number, _ in listed] != sorted(rows):
         yield readme, "the table is not in the order of its numbers"
     for number, note in found.items():
-        row = "[{title}]({path.name}) | {status} | {date}".format(**note) if "title" in note else ""
+        row = "[{title}]({path.name})".format(**note) if "title" in note else ""
         if row and rows.get(number) != row:
             yield readme, f"the table does not say: {number} | {row}"
     for number in sorted(set(rows) - set(found)):
         yield readme, f"{number} is in the table and is no note"
-    explained = set(re.findall(r"^- (\d{3}): \S", text, re.MULTILINE))
+    for number, other in moved.items():
+        if other and number not in (found.get(other, {}).get("supersedes") or ""):
+            yield readme, f"{other} does not say that it supersedes {number}"
     for number in (f"{count:03}" for count in range(1, int(max(found, default=0)) + 1)):
         if (number in found) == (number in explained):
             yield readme, f"{number} has to be a note or explained as missing, and not both"
