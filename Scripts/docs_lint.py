@@ -27,8 +27,7 @@ LINK_ALONE = r"\s*(?:(?:[-*+]|\d+\.) )?(?:\[[^\]]+\]\([^)\s]+\)|<?[a-z]+://\S+)[
 HOPS_MAX = 10
 FIRST_BLOCK = "examples/c/first.c"
 # A page shows a program whole: its block equals the file, which is run.
-WHOLE = {"docs/reference/screens.md": ("python", "examples/python/examples/screen.py", 150),
-         "docs/guide/adapter.md": ("python", "examples/python/examples/adapter.py", 60)}
+WHOLE = {"docs/guide/adapter.md": ("python", "examples/python/examples/adapter.py", 60)}
 # Where such a program is run.
 RUNS = ("Scripts/examples.sh", "Tests/Probe/test_adapter.py")
 NUMBERS = r"\d{3}(?:, \d{3})*"
