@@ -75,6 +75,7 @@ tidy:
 	$(PYTHON) Scripts/test_tidy.py
 	$(PYTHON) Scripts/test_stages.py
 	$(PYTHON) Scripts/test_header.py
+	$(PYTHON) Scripts/test_docs_lint.py
 	$(PYTHON) Scripts/tidy.py
 
 ## The header as C99, C11, C23 and C++17 with gcc and clang, warnings as errors.

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Keeps the pages true: titles, links, names of the header, of the Python package and of the
-protocol's verbs, make targets, quoted sentences, lines of 100 columns and the table of decisions.
+protocol's verbs, of files and types, make targets, quoted sentences, tables, words, lines of 100
+columns and the decisions.
 
 A page that names a function or a target that does not exist is wrong, whatever else it says. The
 first block of code in the README is a program that is compiled and run, so it has to equal it. A
 test that quotes the header (`header: "…"` in a comment) is about a promise that must still
-be there. A note of a decision says its status, its date and what it supersedes.
+be there. A note of a decision says its status, its date and which notes it supersedes.
 """
 
 import ast
@@ -31,19 +32,24 @@ FIRST_BLOCK = "examples/python/examples/first.py"
 # Of the README.
 WORDS_MAX = 900
 # A page shows a program whole: its block equals the file, which is run.
-WHOLE = {"docs/reference/screens.md": ("python", "examples/python/examples/screen.py", 150),
-         "docs/guide/adapter.md": ("python", "examples/python/examples/adapter.py", 60)}
+WHOLE = {"docs/guide/adapter.md": ("python", "examples/python/examples/adapter.py", 60)}
 # Where such a program is run.
 RUNS = ("Scripts/examples.sh", "Tests/Probe/test_adapter.py")
+# Words that had a private meaning here, and the field's word for each.
+PRIVATE = {"islands?": "detached range", "strands?|stranded": "detached range",
+           "stretch(?:es)?": "range", "void|voided|voids": "unverified", "in doubt": "unverified",
+           "blurred": "unverified", "calm(?:s|ed)?": "reset the backoff",
+           "forgiven?|forgives|forgave": "clear", "ow(?:e|es|ed|ing)": "pending",
+           "heard": "received", "stands? apart": "is detached", "in vain": "without progress",
+           "to come": "say what there is"}
+# Types of others that pages name.
+FOREIGN_TYPES = {"Codable", "Date", "None", "UTF8Span"}
 NUMBERS = r"\d{3}(?:, \d{3})*"
-NOTE_HEAD = re.compile("\n".join([
-    r"# (?:\d{3} )?(?P<title>.+)",
-    "",
-    rf"- Status: (?P<status>accepted(?:, amended by (?P<amended>{NUMBERS}))?"
-    r"|superseded by (?P<by>\d{3}))",
-    r"- Date: (?P<date>\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01]))",
-    rf"- Supersedes: (?:none|(?P<supersedes>{NUMBERS}))",
-    "", ""]))
+DATE = r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])"
+NOTE_HEAD = re.compile(
+    r"# (?P<title>.+)\n\n"
+    rf"(?:Accepted|Superseded by (?P<by>\d{{3}}),) (?P<date>{DATE})"
+    rf"(?:, amended by (?P<amended>{NUMBERS}))?(?:, supersedes (?P<supersedes>{NUMBERS}))?\.\n\n")
 
 
 def files(*patterns):
@@ -207,13 +213,14 @@ def notes(folder):
             trouble.append((path, "its name has no number of its own"))
             continue
         if not match:
-            trouble.append((path, "the lines Status, Date and Supersedes are not below its title"))
+            trouble.append((path, "no line of status and date is below its title"))
         found[number] = (match.groupdict() if match else {}) | {"path": path}
     return found, trouble
 
 
-def references(found):
-    """What notes say of one another agrees."""
+def references(found, moved):
+    """Notes agree on which amends or supersedes which. `moved` has the deleted notes, and where
+    the choice of each is now."""
     for number, note in found.items():
         for other in (note.get("amended") or "").split(", ") + [note.get("by") or ""]:
             if other and (other not in found or other <= number):
@@ -222,32 +229,92 @@ def references(found):
         if by and number not in (found.get(by, {}).get("supersedes") or ""):
             yield note["path"], f"{by} does not say that it supersedes {number}"
         for other in re.findall(r"\d{3}", note.get("supersedes") or ""):
-            if found.get(other, {}).get("by") != number:
-                yield note["path"], f"{other} does not say that {number} supersedes it"
+            if (found[other].get("by") if other in found else moved.get(other)) != number:
+                yield note["path"], f"nothing says that {number} supersedes {other}"
 
 
 def decisions(folder):
-    """Each note has its head, and the table of the README says the same of it; no number is missing
-    without a word why."""
+    """Each note has its head, the table of the README has its title, and each missing number is
+    explained."""
     found, trouble = notes(folder)
     yield from trouble
-    yield from references(found)
     readme = folder / "README.md"
     text = readme.read_text()
+    explained = dict(re.findall(r"^- (\d{3}): (\S.*)$", text, re.MULTILINE))
+    moved = {number: (re.search(r"\d{3}", why) or [None])[0] for number, why in explained.items()}
+    yield from references(found, moved)
     listed = re.findall(r"^\| (\d{3}) \| (.*) \|$", text, re.MULTILINE)
     rows = dict(listed)
     if [number for number, _ in listed] != sorted(rows):
         yield readme, "the table is not in the order of its numbers"
     for number, note in found.items():
-        row = "[{title}]({path.name}) | {status} | {date}".format(**note) if "title" in note else ""
+        row = "[{title}]({path.name})".format(**note) if "title" in note else ""
         if row and rows.get(number) != row:
             yield readme, f"the table does not say: {number} | {row}"
     for number in sorted(set(rows) - set(found)):
         yield readme, f"{number} is in the table and is no note"
-    explained = set(re.findall(r"^- (\d{3}): \S", text, re.MULTILINE))
+    for number, other in moved.items():
+        if other and number not in (found.get(other, {}).get("supersedes") or ""):
+            yield readme, f"{other} does not say that it supersedes {number}"
     for number in (f"{count:03}" for count in range(1, int(max(found, default=0)) + 1)):
         if (number in found) == (number in explained):
             yield readme, f"{number} has to be a note or explained as missing, and not both"
+
+
+def without_spans(text):
+    """Prose alone: no code, fenced, indented or in backticks, and no targets of links."""
+    lines = without_code(text).split("\n")
+    text = "\n".join("" if line.startswith("    ") else line for line in lines)
+    return re.sub(r"\]\([^)]*\)", "]", re.sub(r"`[^`]*`", "``", text))
+
+
+def private_words(text):
+    """Words that a reader cannot know in the sense that they had here."""
+    text = without_spans(text)
+    for word, better in PRIVATE.items():
+        spaced = word.replace(" ", r"\s+")
+        for found in re.findall(rf"\b(?:{spaced})\b", text, re.IGNORECASE):
+            yield f"\"{' '.join(found.split())}\" is a private word: {better}"
+
+
+def cells(row):
+    """How many cells a row of a table has."""
+    return len(re.findall(r"(?<!\\)\|", row.rstrip())) - 1
+
+
+def tables(text):
+    """Each row of a table has as many cells as its head, and a line of dashes is below the head."""
+    head = None
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.startswith("|"):
+            head = None
+        elif head is None:
+            head = cells(line)
+            below = (text.split("\n") + [""])[number]
+            if not re.fullmatch(r"\|(?:\s*:?-+:?\s*\|)+", below):
+                yield f"line {number}: no dashes below the head of a table"
+        elif cells(line) != head or not line.rstrip().endswith("|"):
+            yield f"line {number}: a row of {cells(line)} cells in a table of {head}"
+
+
+def types_declared():
+    """The names that code declares, and those of modules, folders and files."""
+    names = set()
+    for path in files("*.swift", "*.c", "*.h", "*.py"):
+        names |= set(re.findall(
+            r"\b(?:class|struct|enum|protocol|actor|typealias|extension|case|func|let|var|def)"
+            r"\s+`?([A-Za-z_]\w*)", path.read_text(errors="replace")))
+        names |= {path.name.split(".")[0]} | set(path.relative_to(ROOT).parts)
+    return names
+
+
+def type_names(text, declared):
+    """A type in backticks is one that the code declares."""
+    for name in sorted(set(re.findall(r"`([A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*(?:\.\w+)*)`",
+                                      without_code(text)))):
+        first = name.split(".")[0]
+        if first not in declared and name not in declared and first not in FOREIGN_TYPES:
+            yield f"{name} is no type, file or module"
 
 
 def sources():
@@ -262,12 +329,13 @@ def sources():
 
 def file_names():
     """A page that names a file of code names one that there is."""
-    known = {path.name for path in files()}
+    known = {str(path.relative_to(ROOT)) for path in files()}
     for path in files("*.md"):
         if path.name == "CHANGELOG.md":
             continue
-        for name in re.findall(r"`(?:[\w/.]*/)?([\w+]+\.(?:swift|c|h|py|sh))`", path.read_text()):
-            if name not in known:
+        for name in re.findall(r"`((?:[\w/.+-]*/)?[\w+-]+\.(?:swift|c|h|py|sh|md|txt))`",
+                               path.read_text()):
+            if not any(f"/{file}".endswith("/" + name) for file in known):
                 yield path.relative_to(ROOT), f"{name} is no file"
 
 
@@ -330,9 +398,14 @@ def main():
     trouble = []
     package, verb_names = python_names(), verbs()
     pages = files("*.md")
+    declared = types_declared()
     for path in pages:
-        trouble += [f"{path.relative_to(ROOT)}: {why}"
-                    for why in page(path, names, targets, package, verb_names)]
+        text, name = path.read_text(), path.relative_to(ROOT)
+        trouble += [f"{name}: {why}" for why in [
+            *page(path, names, targets, package, verb_names), *tables(without_code(text))]]
+        if name.parts[0] == "docs" and str(name) != "docs/reference/statuses.md":
+            trouble += [f"{name}: {why}" for why in [
+                *type_names(text, declared), *private_words(text)]]
     trouble += [f"README.md: {why}" for why in readme()]
     trouble += [f"docs/README.md: {why}" for why in map_of_pages()]
     trouble += [f"{path}: {why}" for path, why in whole_programs()]
