@@ -293,7 +293,7 @@ def where():
 def sentences(header):
     """The header's prose on one line, without comment marks."""
     text = re.sub(r"^\s*/?\*+/?", " ", header, flags=re.MULTILINE)
-    text = re.sub(r"/\*\*<|\*/|/\*\*", " ", text)
+    text = re.sub(r"///<?|\*/|/\*\*", " ", text)
     text = text.replace("#TL_", "TL_").replace("#tl_", "tl_").replace("`", "")
     return re.sub(r"\s+", " ", text)
 

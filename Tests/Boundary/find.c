@@ -137,7 +137,7 @@ static void filters(void) {
   tl_client_free(client);
 }
 
-/* header: "the look begins again" */
+/* header: "the check starts again" */
 static void checked(void) {
   tl_client *client = caught_up();
   EXPECT(tl_search_switch(client, 1), TL_OK);

@@ -143,7 +143,7 @@ static void what_it_shows(void) {
   CHECK(row->draft.size == 0 && row->draft_reply_to.size == 0);
   tl_batch_free(batch);
 
-  /* header: "Conversations with a message that waits to be sent stand first." */
+  /* header: "Conversations with a message that waits to be sent are first." */
   EXPECT(tl_client_disconnected(client), TL_OK);
   send_text(client, "\"mine\"", NULL);
   list_poll(&screen, list);
@@ -226,7 +226,7 @@ static void drafts_stay(void) {
   turn(client);
   CHECK(row_count(client) == 2);
   EXPECT(tl_client_disconnected(client), TL_OK);
-  /* header: "Operations, drafts, read markers, refs of updates, what was forgotten here" */
+  /* header: "operations, drafts, read markers, refs of updates, what was forgotten" */
   EXPECT(tl_client_clear(client), TL_OK);
   CHECK(row_count(client) == 1);
   tl_client_free(client);

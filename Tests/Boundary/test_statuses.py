@@ -30,8 +30,8 @@ DAMAGED = "TL_E_DAMAGED"
 LOCKED = "TL_E_LOCKED"
 HEAD = """# Statuses
 
-For each status that a function lists in [the header](../Include/tideline.h), a call that gives it
-and the reason that `tl_last_error` has then. [errors.md](errors.md) says what the host does.
+For each status that a function lists in [the header](../../Include/tideline.h), a call that gives
+it and the reason that `tl_last_error` has then. [errors.md](errors.md) says what the host does.
 
 This page is made by `make statuses` and is not edited. `Tests/Boundary/test_statuses.py` makes all
 of the calls in each `make py`, and fails where a listed status has no call, where a call gives a
@@ -56,7 +56,11 @@ no function returns them. Running out of memory ends the process.
 | function | status | why |
 |---|---|---|
 """
-COMMENT = re.compile(r"/\*\*((?:(?!\*/).)*)\*/\s*TL_API TL_CHECK tl_status\s+(tl_\w+)\(", re.S)
+COMMENT = re.compile(r"/\*\*((?:(?!\*/).)*)\*/\s*TL_API TL_CHECK tl_status\s+(tl_\w+)\(\s*"
+                     r"(?:const )?(\w+)", re.S)
+# What any function may return, and any on one of these handles: the header says it once.
+ANY = {"TL_OK", "TL_E_INVALID"}
+CLOSING = {"tl_client", "tl_window", "tl_list", "tl_items", "tl_work"}
 
 
 @functools.cache
@@ -66,9 +70,11 @@ def listed():
     known = set(re.findall(r"^  (TL_\w+) = -?\d+,? ", text.split("typedef int32_t tl_status")[1]
                            .split("};")[0], re.M))
     own, others = {}, {}
-    for comment, name in COMMENT.findall(text):
-        result = re.sub(r"\s+\*\s+", " ", comment.split("@return")[1])
-        own[name] = known.intersection(re.findall(r"#(TL_\w+)", result))
+    for comment, name, handle in COMMENT.findall(text):
+        result = re.sub(r"\s+", " ", comment.partition("@return")[2])
+        own[name] = ANY.union(known.intersection(re.findall(r"#(TL_\w+)", result)))
+        if handle in CLOSING and name != "tl_client_event_fd":
+            own[name].add("TL_E_CLOSED")
         # `(as #tl_window_open)` in brackets is about one status.
         others[name] = re.findall(r"\b[Aa]s #(tl_\w+)", re.sub(r"\([^)]*\)", "", result))
 
@@ -140,8 +146,8 @@ class Statuses(unittest.TestCase):
         self.assertEqual(wrong, [])
 
     def test_no_call_gives_what_is_not_listed(self):
-        """header: "Where TL_E_STORAGE is listed, TL_E_DAMAGED may come as well"
-        header: "On a tl_storage any call on a client may end with TL_E_LOCKED" """
+        """header: "TL_E_DAMAGED where TL_E_STORAGE is listed"
+        header: "on a client with a tl_storage TL_E_LOCKED" """
         known = listed()
         wrong = []
         for case, status, _ in outcomes():
