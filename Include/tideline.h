@@ -1,11 +1,13 @@
-/** @file tideline.h Embeddable, encrypted, offline-first message cache and sync engine.
+/** @file tideline.h
+
+    Embeddable, encrypted, offline-first message cache and sync engine.
 
     This file is the whole contract: what it does not declare is not public.
 
-    A host opens a client on an encrypted file. It reports what happened (connected, a frame
-    arrived, time passed) and sends the frames that the library hands out. It reads pages of
-    messages with a statement of how complete they are, or polls a window of a conversation and
-    applies the differences. The library opens no socket and starts no thread.
+    A host opens a client on an encrypted file, reports what happened (connected, a frame arrived,
+    time passed) and sends the frames that the library hands out. It reads pages of messages with a
+    statement of how complete they are, or polls a window of a conversation for differences. The
+    library opens no socket and starts no thread.
 
     Terms:
     - *position*: where a message is in the order of its conversation.
@@ -18,10 +20,10 @@
     Threads: any function may be called from any thread. Calls on one client serialize inside the
     library, except reads, which run beside the writer. The library installs no signal handler.
 
-    Fork: a client belongs to the process that opened it. In a forked child a call on its handle is
-    #TL_E_INVALID and changes nothing, `_close` and `_free` do nothing, and no `drop` runs. Copies
-    of batches, frames, differences and layouts stay usable. The child may open clients of its own,
-    but a file that the parent had open is #TL_E_LOCKED until the child calls `exec`.
+    Fork: a client belongs to the process that opened it. In a forked child a call on the parent's
+    handle is #TL_E_INVALID and changes nothing, `_close` and `_free` do nothing, and no `drop`
+    runs. Copies of batches, frames, differences and layouts stay usable. The child may open clients
+    of its own, but a file that the parent had open is #TL_E_LOCKED until the child calls `exec`.
 
     Memory: inputs are borrowed for the call. Release what the library returns by the `_free`
     function of its type, never by `free`, when no other thread uses it. Every `_free` takes NULL.
@@ -31,6 +33,7 @@
     Statuses: a function may return #TL_OK, #TL_E_INVALID (as for NULL or a foreign handle), and
     what it lists. In addition:
     - on a client, window, list, items or work #TL_E_CLOSED, but for #tl_client_event_fd;
+    - #TL_E_TOO_NEW where it takes a struct with `struct_size`;
     - #TL_E_DAMAGED where #TL_E_STORAGE is listed;
     - #TL_E_INTERNAL;
     - on a client with a #tl_storage #TL_E_LOCKED: another holder acquired the name. The client then
@@ -40,14 +43,14 @@
     batch, frame or difference.
 
     Structs: zero one that begins with `struct_size`, also one to be filled, then set that to its
-    `sizeof`. Zero in any field means "default"; `reserved` must be zero. `flags` are of the enum
-    before the struct. Fields are only ever appended. A shorter struct of an older caller is
+    `sizeof`. Zero in any field means "default"; `reserved` must be zero. `flags` are those declared
+    above the struct. Fields are only ever appended. A shorter struct of an older caller is
     accepted; a longer one whose unknown tail is not zero is #TL_E_TOO_NEW. A size that no version
     can have (under 8, over 4,096, or not a multiple of the struct's alignment), an unknown flag and
     an unknown value of an enumeration are #TL_E_INVALID.
 
-    Records that the library returns end in 64 zero bytes, `reserved_words`, for later members. What
-    is unknown or does not apply is 0, empty or NULL, unless said otherwise.
+    In what the library fills, anything unknown or without meaning is 0, empty or NULL, unless said
+    otherwise. `reserved_words` are zero, for later members: the size of a record stays.
 
     Text is UTF-8 without a terminator. Ids are opaque UTF-8, 1 to 512 bytes; a longer one is
     #TL_E_TOO_LARGE where listed, otherwise #TL_E_INVALID. A #tl_view is passed by value only where
@@ -97,7 +100,7 @@ enum {
   TL_RESYNC = 3,          ///< Fine: changes that old are gone; read again.
   TL_QUARANTINED = 4,     ///< Fine: applied, but unreadable items were set aside.
   TL_E_INVALID = -1,      ///< An argument breaks the contract.
-  TL_E_CLOSED = -2,       ///< The client was closed.
+  TL_E_CLOSED = -2,
   TL_E_STORAGE = -3,      ///< SQLite or the file system failed.
   TL_E_KEY = -4,          ///< No key slot opens with this key.
   TL_E_TOO_NEW = -5,      ///< The file or struct is from a later version.
@@ -109,11 +112,11 @@ enum {
   TL_E_NOT_FOUND = -11,   ///< No such message, conversation, operation or sync.
   TL_E_MISMATCH = -12,    ///< The file belongs to another account or user.
   TL_E_UNSUPPORTED = -13, ///< Not in this version, or not by this server.
-  TL_E_OFFLINE = -14,     ///< Not connected; read the cache.
+  TL_E_OFFLINE = -14,     ///< Not connected.
   TL_E_TIMEOUT = -15,     ///< The server did not answer in time.
   TL_E_REFUSED = -16,     ///< The server refused for good.
   TL_E_UNAVAILABLE = -17, ///< The server refused for now.
-  TL_E_CANCELLED = -18,   ///< Cancelled by the host.
+  TL_E_CANCELLED = -18,
   TL_E_INCOMPLETE = -19,  ///< Ended with a recorded gap; ask again later.
   TL_E_FULL = -20,        ///< The disk is full; nothing changed.
   TL_E_INTERNAL = -99     ///< A broken invariant. The client is now closed.
@@ -156,7 +159,7 @@ typedef struct tl_client tl_client;
 /// Which end of a full answer to `after_ts` the server keeps.
 typedef int32_t tl_truncates;
 enum {
-  TL_TRUNCATES_UNKNOWN = 0, ///< Nothing is assumed.
+  TL_TRUNCATES_UNKNOWN = 0,
   TL_TRUNCATES_OLDEST = 1,  ///< The oldest rows; newer ones are cut.
   TL_TRUNCATES_NEWEST = 2   ///< The newest rows; older ones are cut.
 };
@@ -165,8 +168,8 @@ enum {
 
     Until a page covers such messages they are in arrival order, behind those known before, and may
     move once. Pages of a kind teach their order once one has shown two times; until then pushed
-    messages stay in arrival order. With #TL_SERVER_SEQUENCE that number orders all messages, with
-    #TL_SERVER_LOG the log.
+    messages stay in arrival order. With #TL_SERVER_SEQUENCE the server sequence orders all
+    messages, with #TL_SERVER_LOG the log.
 
     Unread counts depend on it: with #TL_TIES_UNKNOWN and messages that share one printed second, a
     count that says #TL_CONVERSATION_UNREAD_EXACT can be wrong. */
@@ -179,8 +182,8 @@ enum {
 
 enum {
   TL_PROFILE_PAGE_SIZE_VARIES = 1u << 1,     ///< Takes a short page as no proof of an end.
-  TL_PROFILE_ABSENCE_IS_DELETION = 1u << 2, ///< If a complete answer omits a stored message,
-                                            ///< deletes it.
+  TL_PROFILE_ABSENCE_IS_DELETION = 1u << 2, ///< Deletes a stored message that a complete answer
+                                            ///< omits.
   TL_PROFILE_PUSH_LOSSLESS = 1u << 3, ///< Trusts that no push is dropped or reordered while
                                       ///< connected.
   TL_PROFILE_COUNTS_HIDDEN = 1u << 4, ///< Takes `total_count` as no proof, as it counts what is
@@ -197,7 +200,7 @@ enum {
                                    ///< otherwise ignores them.
 };
 
-/** Bits of `capabilities`: what the server can do beyond paging by offset. For a missing one the
+/** Bits of `capabilities`: what the server can do beyond paging by offset. If one is missing, the
     library works around it without loss, or returns #TL_E_UNSUPPORTED.
 
     Messages are ordered by server time, by #TL_SERVER_SEQUENCE or by #TL_SERVER_LOG; a file keeps
@@ -213,7 +216,7 @@ enum {
 enum {
   TL_SERVER_BEFORE = 1u << 0,          ///< `get_messages` takes `before_ts`, `before_id`.
   TL_SERVER_AROUND = 1u << 1,          ///< `get_messages` takes `around_id`, `around_ts`.
-  TL_SERVER_CHANGED_SINCE = 1u << 2,
+  TL_SERVER_CHANGED_SINCE = 1u << 2,   ///< `get_changed_since`.
   TL_SERVER_IDEMPOTENT_SEND = 1u << 3, ///< Deduplicates sends and creates by `client_id`: after a
                                        ///< lost answer the library retries instead of reporting
                                        ///< #TL_OPERATION_UNKNOWN.
@@ -226,8 +229,7 @@ enum {
                                 ///< Needs #TL_SERVER_LOG.
 };
 
-/** Whose repeated sends the server recognizes. (Matrix: those of one device, so a new login would
-    send again.) */
+/// Whose repeated sends the server recognizes.
 typedef int32_t tl_idempotency_scope;
 enum {
   TL_IDEMPOTENCY_ACCOUNT = 0,   ///< The account's, from any device.
@@ -239,7 +241,7 @@ enum {
     time; unknown which end is cut. */
 typedef struct tl_profile {
   uint32_t struct_size;
-  uint32_t flags;
+  uint32_t flags;              ///< `TL_PROFILE_` flags.
   uint32_t page_limit;         ///< `limit` of requests; 0: 50; max 1,000.
   tl_truncates truncates;
   tl_ties ties;
@@ -247,7 +249,7 @@ typedef struct tl_profile {
   int64_t time_resolution_us;  ///< Of `created_at`, max a day; 0: read from the strings.
   uint32_t overlap_ms; ///< Each catch-up re-requests this much before the last known message, for
                        ///< late commits; 0: 5,000.
-  uint32_t deletion_horizon_s; ///< For so long the server reports a deletion; 0: for ever. Needs a
+  uint32_t deletion_horizon_s; ///< How long the server reports a deletion; 0: for ever. Needs a
                                ///< server that tells its time, or a wall clock.
   int32_t zone_offset_min;     ///< Zone of times without one, minutes east of UTC, less than a day.
   uint32_t ref_days;           ///< Days to keep refs of updates; 0: 30; max 3,650.
@@ -258,9 +260,10 @@ typedef struct tl_profile {
   /** Outside of it, and after `idempotency_s`, the library looks for a message by its client id
       first, and sends again if it is not there. Needs #TL_SERVER_IDEMPOTENT_SEND. */
   tl_idempotency_scope idempotency_scope;
-  /** For so many seconds after the first send, a time-out included; 0: as long as the message
-      exists. By the clock that shows a greater age; none is known if a clock was set back, or by
-      #tl_clock_hook for an earlier process. Needs #TL_SERVER_IDEMPOTENT_SEND. */
+  /** How long after the first send the server recognizes it; 0: as long as the message exists. The
+      library leaves the margin of a time-out and believes the clock that shows the greater age. A
+      clock that was set back proves nothing, nor does #tl_clock_hook for an earlier process. Needs
+      #TL_SERVER_IDEMPOTENT_SEND. */
   uint32_t idempotency_s;
 } tl_profile;
 
@@ -282,10 +285,10 @@ typedef struct tl_sealed {
 /// What a payload hook returns. Zeroed before the hook runs.
 typedef struct tl_opened {
   tl_view payload;   ///< Valid until the call that ran the hook returns.
-  uint32_t flags;
+  uint32_t flags;    ///< `TL_PAYLOAD_` flags.
   uint32_t reserved;
   tl_view searchable; ///< From `open`: text to search instead of the payload, or empty; valid as
-                      ///< long.
+                      ///< `payload`.
 } tl_opened;
 
 /** Decrypts one payload, inside #tl_client_receive or #tl_client_reopen_payloads on the caller's
@@ -318,15 +321,15 @@ typedef tl_status (*tl_seal_hook)(void *context, const tl_unsealed *in, tl_opene
 typedef int32_t tl_log_level;
 enum {
   TL_LOG_ERROR = 1,
-  TL_LOG_WARN = 2,  ///< Something was set aside or repaired.
+  TL_LOG_WARN = 2,
   TL_LOG_INFO = 3,
   TL_LOG_DEBUG = 4
 };
 
 /** Receives one log line, UTF-8, inside a call of the host, with no lock of the library held.
     `text` is never NULL and is valid until the hook returns. A line is a constant, with a number at
-    most: no key, path, id or message text. Ten of a kind are written in a minute; the next one says
-    how many were left out. */
+    most: no key, path, id or message text. Of one kind 10 are written in a minute; the next one
+    says how many were left out. */
 typedef void (*tl_log_hook)(void *context, tl_log_level level, const tl_view *text);
 
 /** Returns a monotonic time in milliseconds; for tests and replay. Like each hook it runs with no
@@ -351,9 +354,9 @@ typedef struct tl_policy_choice {
   int64_t age_us;    ///< As in #tl_sync_request; below 0 is 0.
 } tl_policy_choice;
 
-/** Chooses the policy of a request with #TL_POLICY_HOST, as on a metered network. Runs on its
-    thread with no lock held; it may call the client, but not poll a window. `out` begins as
-    #TL_POLICY_CACHE_THEN_NETWORK; an invalid policy is treated as that. */
+/** Chooses the policy of a request with #TL_POLICY_HOST, as on a metered network. Runs on the
+    thread of the request or poll, with no lock held; it may call the client, but not poll a window.
+    `out` begins as #TL_POLICY_CACHE_THEN_NETWORK; an invalid policy is treated as that. */
 typedef void (*tl_policy_hook)(void *context, const tl_policy_question *question,
                                tl_policy_choice *out);
 
@@ -392,10 +395,10 @@ enum {
     - *Bytes*: an object that was never written, or was removed, has size 0. A write changes the
       bytes of its range and no others, at any moment and after any crash. Unwritten bytes below the
       size are zeros.
-    - *Sync*: when `sync` returns #TL_OK, the object's size, bytes and earlier removes survive the
-      death of process, machine and database. Of later changes a crash may keep any part, in any
-      order. After a sync that failed, the client calls nothing but `release` and answers
-      #TL_E_STORAGE until it is opened again.
+    - *Sync*: when `sync` returns #TL_OK, the object's size, bytes and earlier removes are durable:
+      they survive the death of process, machine and database, whatever is called later. Of later
+      changes a crash may keep any part, in any order. After a sync that failed, the client calls
+      nothing but `release` and answers #TL_E_STORAGE until it is opened again.
     - *Calls* come from several threads, reads beside one call that changes something, and under
       locks of the client. A call returns within a time limit of its own, calls nothing of the
       client, and keeps no pointer. */
@@ -408,7 +411,7 @@ typedef struct tl_storage {
   tl_status (*acquire)(void *context, const tl_view *name, uint64_t *fence);
   /// Ends being the holder. A failure is ignored.
   tl_status (*release)(void *context, const tl_stored *at);
-  /// Reads `size` bytes, or `*got` where the object ends.
+  /// Reads `size` bytes, fewer only where the object ends; `got` says how many.
   tl_status (*read)(void *context, const tl_stored *at, uint64_t offset, uint8_t *out, size_t size,
                     size_t *got);
   /// Writes bytes; the object grows where they end beyond it.
@@ -432,7 +435,7 @@ enum {
   TL_OPEN_CATCH_UP_ALL = 1u << 5    ///< Starts #TL_SYNC_ALL on each connection.
 };
 
-/// How to open a client. Each hook may be NULL.
+/// How to open a client. Each hook may be NULL; its `_drop` releases its `_context`.
 typedef struct tl_client_config {
   uint32_t struct_size;
   uint32_t flags;
@@ -456,15 +459,15 @@ typedef struct tl_client_config {
   tl_seal_hook seal;          ///< NULL: payloads are sent as they are.
   void *seal_context;
   tl_drop_hook seal_drop;
-  uint32_t seen_ms; ///< For #TL_OPEN_AUTO_MARK_READ: time on screen until a row is read; 0: 1,000;
+  uint32_t seen_ms; ///< Time on screen until a row is read, for #TL_OPEN_AUTO_MARK_READ; 0: 1,000;
                     ///< max 3,600,000.
   uint32_t reserved;
   const tl_storage *storage;  ///< Keeps the bytes under the name `path`; NULL: a file. Copied.
   tl_policy_hook choose;      ///< For #TL_POLICY_HOST.
   void *choose_context;
   tl_drop_hook choose_drop;
-  tl_view device; ///< The server's name of this login, max 512 bytes, new after each login. For
-                  ///< #TL_IDEMPOTENCY_DEVICE, else unused.
+  tl_view device; ///< The server's name of this login, max 512 bytes, new after each login. Needed
+                  ///< with #TL_IDEMPOTENCY_DEVICE, else unused.
 } tl_client_config;
 
 /** Opens or creates a client's file.
@@ -485,8 +488,8 @@ typedef struct tl_client_config {
 TL_API TL_CHECK tl_status
 tl_client_open(const tl_client_config *config, tl_client **out);
 
-/** Flushes a client, wipes its key and fails every later call on it, also of threads that are in
-    it. The event descriptor becomes readable so that a waiter wakes. NULL is allowed. */
+/** Flushes a client, wipes its key and fails every later call on it. Other threads may be using it.
+    The event descriptor becomes readable so that a waiter wakes. NULL is allowed. */
 TL_API void tl_client_close(tl_client *client);
 
 /// Closes a client and releases its memory.
@@ -506,6 +509,7 @@ TL_API TL_CHECK tl_status tl_client_wipe(tl_client *client);
     marks) begins. Called while connected, it replaces the old connection.
 
     The loop of a host with one window:
+
         for (;;) {
           tl_client_advance(client, &wait_ms);
           poll(fds, 2, (int)wait_ms);  // fds[0]: tl_client_event_fd; fds[1]: the socket
@@ -535,9 +539,9 @@ TL_API TL_CHECK tl_status tl_client_disconnected(tl_client *client);
 /** Reports that nothing sent on an earlier connection can reach the server any more, as when the
     peer closed it.
 
-    Sends without an answer are then looked for at once, on this connection or the next. Otherwise
-    the library waits for a time-out of the next connection, and holds back what is behind them. If
-    the host is wrong, a message that arrives later may be called not sent. */
+    Sends without an answer are then looked for at once, on this connection or the next; otherwise
+    after a time-out of the next connection, and what is behind them waits. If the host is wrong, a
+    message that arrives later may be called not sent. */
 TL_API TL_CHECK tl_status tl_client_connection_dead(tl_client *client);
 
 /** Processes one frame from the server, whole.
@@ -549,7 +553,7 @@ TL_API TL_CHECK tl_status tl_client_connection_dead(tl_client *client);
     shown after a gap, and verify nothing; the reply to an update is sent on the next connection.
     @param frame One JSON object, max 16 MiB. Of a longer one no byte is read.
     @return
-    - #TL_IGNORED: a type, or an answer, of no use here; #TL_QUARANTINED;
+    - #TL_QUARANTINED; #TL_IGNORED: a type, or an answer, of no use here;
     - #TL_E_FRAME: not JSON, not UTF-8, not a frame, or an answer of the wrong shape, whose request
       counts as failed once and is sent again;
     - #TL_E_OFFLINE: the connection is unusable: `reconnect_wanted` of #tl_state;
@@ -581,8 +585,8 @@ TL_API void tl_frame_free(tl_frame *frame);
 
 /** Runs timers that are due: time-outs, retries, gaps held back for `hold_ms` (the event descriptor
     becomes readable), rows seen for `seen_ms`. With search on it also indexes and removes long
-    messages, at least one a call, and merges segments of the index, some 2 milliseconds at a time
-    with pauses, until few are left and none has words of removed messages.
+    messages, at least one a call, and merges index segments, some 2 milliseconds at a time with
+    pauses, until few are left and none has words of removed messages.
     @param wait_ms Time until the next deadline, -1 for none; fits `poll`. NULL is allowed.
     @return #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status tl_client_advance(tl_client *client, int64_t *wait_ms);
@@ -599,11 +603,10 @@ TL_API TL_CHECK tl_status tl_client_event_fd(tl_client *client, int32_t *out);
 typedef int32_t tl_phase;
 enum {
   TL_PHASE_OFFLINE = 0,
-  TL_PHASE_CATCHING_UP = 1, ///< Connected, syncs under way.
-  TL_PHASE_UP_TO_DATE = 2   ///< Connected, nothing under way but what waits for the user.
+  TL_PHASE_CATCHING_UP = 1, ///< Syncs are under way.
+  TL_PHASE_UP_TO_DATE = 2   ///< Nothing is under way but what waits for the user.
 };
 
-/// The client's overall state.
 typedef struct tl_state {
   uint32_t struct_size;
   tl_phase phase;
@@ -621,7 +624,7 @@ typedef struct tl_state {
 } tl_state;
 
 /** Reads the client's overall state.
-    @return #TL_E_TOO_NEW, #TL_E_STORAGE. */
+    @return #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status tl_client_state(tl_client *client, tl_state *out);
 
 /** Tells which account a frame is for, without a client.
@@ -655,7 +658,6 @@ enum {
   TL_POLICY_HOST = 5                ///< As `choose` of #tl_client_config says.
 };
 
-/// What an answer is based on.
 typedef int32_t tl_basis;
 enum {
   TL_BASIS_CACHE = 0,  ///< What was stored, as of `as_of_us`; also if nothing had to be requested.
@@ -710,7 +712,7 @@ typedef struct tl_sync_request {
     of the log once per connection, as does #TL_SYNC_OLDER when all is known; #TL_SYNC_LIVE and
     windows do not.
     @param out The sync's id. NULL is allowed.
-    @return #TL_E_TOO_NEW, #TL_E_TOO_LARGE, #TL_E_FULL (too many syncs waiting), #TL_E_STORAGE. */
+    @return #TL_E_TOO_LARGE, #TL_E_FULL (too many syncs waiting), #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status
 tl_client_sync(tl_client *client, const tl_sync_request *request, uint64_t *out);
 
@@ -723,10 +725,9 @@ typedef int32_t tl_sync_phase;
 enum {
   TL_SYNC_WAITING = 0, ///< For a connection, a turn, or a retry.
   TL_SYNC_RUNNING = 1,
-  TL_SYNC_ENDED = 2    ///< `result` says how.
+  TL_SYNC_ENDED = 2
 };
 
-/// How a sync went.
 typedef struct tl_sync_status {
   uint32_t struct_size;
   tl_sync_phase phase;
@@ -748,7 +749,7 @@ typedef struct tl_sync_status {
 } tl_sync_status;
 
 /** Reads how a sync went. The last 1,024 ended syncs are remembered.
-    @return #TL_E_NOT_FOUND, #TL_E_TOO_NEW. */
+    @return #TL_E_NOT_FOUND. */
 TL_API TL_CHECK tl_status
 tl_client_sync_status(tl_client *client, uint64_t sync, tl_sync_status *out);
 
@@ -807,19 +808,18 @@ typedef struct tl_message {
   tl_view listened_by;    ///< As `read_by`, of listening.
   uint64_t sequence;      ///< Server sequence with #TL_SERVER_SEQUENCE.
   uint64_t operation;
-  uint32_t upload_permille; ///< Of its attachment, as reported by the host; 1,000 if none is due.
+  uint32_t upload_permille; ///< Of its attachment, as the host reported; 1,000 if none is due.
   uint32_t reserved;
   int64_t edited_us;
   tl_view client_id;      ///< Of this user's messages: the client id it was sent under.
   uint64_t reserved_words[8];
 } tl_message;
 
-/** Records and their bytes, in one allocation. `tl_batch_rows` and its like return the records,
-    valid until the batch is freed; NULL and a `*count` of 0 if it holds none of that kind. `count`
-    may be NULL. */
+/** Records and their bytes, in one allocation. Each kind has a function such as #tl_batch_rows,
+    which returns the records, valid until the batch is freed; or NULL and a `*count` of 0 if the
+    batch holds none of that kind. `count` may be NULL. */
 typedef struct tl_batch tl_batch;
 
-/// Why a read ended.
 typedef int32_t tl_stop;
 enum {
   TL_STOP_LIMIT = 0, ///< The limit was reached, or 64 MiB.
@@ -859,13 +859,12 @@ typedef struct tl_coverage {
   int64_t content_as_of_us;  ///< The same for the newest range.
   int64_t total_count;       ///< The server's last count, -1 for none.
   uint64_t known_count;      ///< Stored messages, hidden ones included.
-  int64_t marks_as_of_us;    ///< The same for edits and marks.
+  int64_t marks_as_of_us;    ///< Edits and marks are known up to this server time.
   uint32_t stale_count;
   uint32_t reserved;
   tl_view as_of_entry;       ///< Valid until the batch is freed.
 } tl_coverage;
 
-/// Where a read begins.
 typedef int32_t tl_from;
 enum {
   TL_FROM_LATEST = 0, ///< The newest message, going older.
@@ -886,10 +885,9 @@ enum {
   TL_ORDER_DESCENDING = 1 ///< Newest first.
 };
 
-/// Which messages to read.
 typedef struct tl_query {
   uint32_t struct_size;
-  uint32_t flags;
+  uint32_t flags;       ///< `TL_QUERY_` flags.
   tl_view conversation;
   tl_from from;
   tl_order order;
@@ -900,8 +898,8 @@ typedef struct tl_query {
 } tl_query;
 
 /** Reads messages from the cache; never waits for the network. It runs beside the writer and sees
-    one committed state. An unknown conversation gives no rows and a gap.
-    @return #TL_E_NOT_FOUND (no message with `number`), #TL_E_TOO_NEW, #TL_E_STORAGE. */
+    one committed state.
+    @return #TL_E_NOT_FOUND (no message with `number`), #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status
 tl_client_messages(tl_client *client, const tl_query *query, tl_batch **out);
 
@@ -970,9 +968,9 @@ enum {
 
 /// One entry of the change feed: messages of one conversation, one commit.
 typedef struct tl_change {
-  uint64_t seq;         ///< Grows, survives restarts.
+  uint64_t seq;         ///< Feed sequence: grows, survives restarts.
   tl_change_kind kind;
-  uint32_t flags;
+  uint32_t flags;       ///< `TL_CHANGE_` flags.
   uint64_t first;       ///< First local id concerned.
   uint64_t last;        ///< Last one; those between may belong elsewhere.
   tl_view conversation;
@@ -987,14 +985,12 @@ typedef struct tl_change {
 TL_API TL_CHECK tl_status
 tl_client_changes(tl_client *client, uint64_t after, uint32_t limit, tl_batch **out);
 
-/// Returns the messages of a batch.
 TL_API const tl_message *tl_batch_rows(const tl_batch *batch, size_t *count);
 
-/// Returns the changes of a batch.
 TL_API const tl_change *tl_batch_changes(const tl_batch *batch, size_t *count);
 
 /** Tells how complete the messages of a batch are.
-    @return #TL_E_TOO_NEW. */
+    @return . */
 TL_API TL_CHECK tl_status
 tl_batch_coverage(const tl_batch *batch, tl_coverage *out);
 
@@ -1008,11 +1004,11 @@ TL_API void tl_batch_free(tl_batch *batch);
 typedef int32_t tl_event_kind;
 enum {
   TL_EVENT_UNKNOWN = 1,      ///< An update unknown to this version, verbatim.
-  TL_EVENT_TYPING = 2,       ///< A user types, pauses, or has finished.
-  TL_EVENT_CONVERSATION = 3, ///< A conversation was created, changed or deleted.
+  TL_EVENT_TYPING = 2,
+  TL_EVENT_CONVERSATION = 3,
   TL_EVENT_POISON = 4,       ///< An update that could not be applied, verbatim.
-  TL_EVENT_MEMBER = 5,       ///< A member joined, changed or left; `id` is the user.
-  TL_EVENT_PROFILE = 6,      ///< A profile was made, changed or deleted; `id` is the user.
+  TL_EVENT_MEMBER = 5,       ///< Joined, changed or left; `id` is the user.
+  TL_EVENT_PROFILE = 6,      ///< Of a user; `id` is the user.
   TL_EVENT_FRAME = 7         ///< A whole frame of an unknown type (#TL_PROFILE_UNKNOWN_FRAMES).
 };
 
@@ -1030,7 +1026,7 @@ typedef struct tl_event {
   uint64_t seq;         ///< Grows, survives restarts.
   tl_event_kind kind;
   tl_action action;
-  uint32_t flags;
+  uint32_t flags;       ///< `TL_CHANGE_` flags.
   uint32_t reserved;
   tl_view conversation;
   tl_view entity;       ///< Name of the entity, or type of the frame.
@@ -1046,7 +1042,6 @@ typedef struct tl_event {
 TL_API TL_CHECK tl_status
 tl_client_events(tl_client *client, uint64_t after, uint32_t limit, tl_batch **out);
 
-/// Returns the events of a batch.
 TL_API const tl_event *tl_batch_events(const tl_batch *batch, size_t *count);
 
 enum {
@@ -1061,7 +1056,7 @@ typedef struct tl_quarantined {
   uint32_t reserved;
   int64_t low_us;       ///< Server time at the older end of what it hides, or INT64_MIN.
   int64_t high_us;      ///< At the newer end, or INT64_MAX.
-  uint64_t size;        ///< Bytes received.
+  uint64_t size;
   tl_view conversation;
   tl_view reason;       ///< As #tl_last_error said it; empty if this version does not know it.
   tl_view item; ///< What was received, max 64 KiB; empty for a page of which nothing could be read.
@@ -1071,12 +1066,11 @@ typedef struct tl_quarantined {
 /** Reads items that could not be applied, oldest first, max 64 MiB. The last 10,000 are kept, also
     across restarts; #tl_client_clear removes them.
     @param conversation Empty for all, and for items that name none.
-    @return #TL_NONE when there are none, #TL_E_CLOSED, #TL_E_STORAGE. */
+    @return #TL_NONE if there are none, #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status
 tl_client_quarantined(
     tl_client *client, tl_view conversation, uint64_t after, uint32_t limit, tl_batch **out);
 
-/// Returns the quarantined items of a batch.
 TL_API const tl_quarantined *tl_batch_quarantined(const tl_batch *batch, size_t *count);
 
 /// Objects beside messages; the newest copy of each is kept.
@@ -1101,7 +1095,7 @@ typedef struct tl_entity_query {
   tl_entity_kind kind;
   tl_view conversation;       ///< For members: whose, or empty for all.
   tl_view id;                 ///< Only this one, or empty for all.
-  tl_view after_conversation; ///< Members of all conversations: that of the last one of the page
+  tl_view after_conversation; ///< With members of all: `conversation` of the last one of the page
                               ///< before.
   tl_view after_id;           ///< `id` of the last one of the page before, or empty.
   uint32_t limit;
@@ -1113,14 +1107,12 @@ typedef struct tl_entity_query {
     Profiles, and members of one conversation, are ordered by the bytes of the id; conversations,
     and members of all, by conversation, as those became known. A member by `id` needs its
     conversation.
-    @return #TL_NONE when there are none, #TL_E_TOO_NEW, #TL_E_STORAGE. */
+    @return #TL_NONE if there are none, #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status
 tl_client_entities(tl_client *client, const tl_entity_query *query, tl_batch **out);
 
-/// Returns the entities of a batch.
 TL_API const tl_entity *tl_batch_entities(const tl_batch *batch, size_t *count);
 
-/// Bytes that a function made.
 typedef struct tl_text {
   tl_view bytes;
 } tl_text;
@@ -1164,7 +1156,7 @@ enum {
 };
 
 enum {
-  TL_WINDOW_CACHE_ONLY = 1u << 0, ///< Never requests anything for this window.
+  TL_WINDOW_CACHE_ONLY = 1u << 0, ///< Requests nothing.
   TL_WINDOW_NO_REFRESH = 1u << 1, ///< Does not refresh stale rows on screen.
   TL_WINDOW_PRELOAD = 1u << 2     ///< Loads the next page near an end: see #tl_window_show.
 };
@@ -1175,15 +1167,15 @@ typedef struct tl_window_config {
   tl_view conversation;
   tl_at at;
   uint32_t count;       ///< Messages to begin with; 0: 50; max 1,000.
-  tl_view id;           ///< For #TL_AT_MESSAGE.
-  int64_t time_us;      ///< For #TL_AT_TIME.
+  tl_view id;
+  int64_t time_us;
   uint32_t rows_max;    ///< Messages in memory; 0: 2,000; 100 to 200,000.
   uint32_t hold_ms; ///< How long a gap that heals is not drawn; 0: 1,000; max 60,000, or
                     ///< #TL_HOLD_NONE.
   tl_policy policy;
   uint32_t limit_ms;    ///< Of `policy`, as that of a sync, from the first poll on.
   uint32_t reserved;
-  int64_t age_us;       ///< For #TL_POLICY_MAX_AGE.
+  int64_t age_us;
 } tl_window_config;
 
 /// For `hold_ms`: every gap is drawn at once.
@@ -1208,7 +1200,7 @@ typedef struct tl_window_config {
           tl_diff_free(diff);
           tl_window_rows(window, first, count, &batch);  // those on screen
         }
-    @return #TL_E_TOO_NEW, #TL_E_TOO_LARGE, #TL_E_FULL (over 1,024 windows, or too many syncs wait),
+    @return #TL_E_TOO_LARGE, #TL_E_FULL (over 1,024 windows, or too many syncs wait),
         #TL_E_UNSUPPORTED (a message that is not stored, on a server that cannot look for it),
         #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status
@@ -1245,7 +1237,7 @@ typedef struct tl_load {
     #TL_LOAD_PAST_GAPS, it continues beyond the gap. Above `rows_max` the messages farthest from the
     load leave the window.
     @return #TL_NONE when nothing is there, #TL_E_NOT_FOUND (no row with `number`),
-        #TL_E_UNSUPPORTED (as #tl_window_open), #TL_E_TOO_NEW, #TL_E_TOO_LARGE, #TL_E_STORAGE. */
+        #TL_E_UNSUPPORTED (as #tl_window_open), #TL_E_TOO_LARGE, #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status tl_window_load(tl_window *window, const tl_load *load);
 
 typedef int32_t tl_op_kind;
@@ -1277,13 +1269,13 @@ typedef struct tl_diff {
 
 /** Moves a window to the newest committed state and tells what changed.
 
-    - A gap that a catch-up, due or under way, will fill is held back for `hold_ms`, counted from
-      its request if it waits for other pushes. The row comes without #TL_MESSAGE_GAP_BEFORE, and is
-      updated if the gap is still there then. #tl_client_advance has the deadline; if that is
-      earlier than it last said, the event descriptor is readable.
+    - A gap that a catch-up, due or under way, will fill is held back for `hold_ms`: the row comes
+      without #TL_MESSAGE_GAP_BEFORE, and is updated if the gap is still there then. If the catch-up
+      waits for other pushes, the time counts from its request. #tl_client_advance has the deadline;
+      if that is earlier than it last said, the event descriptor is readable.
     - Of adjacent gaps that the same catch-up will fill, only the first is reported.
-    - A lost connection makes all rows #TL_MESSAGE_STALE without a step; a row verified again is
-      one.
+    - A lost connection makes all rows #TL_MESSAGE_STALE without a step; a row that is verified
+      again has one.
     - A window whose rows are all deleted, or that showed the newest messages and lost them, loads
       again by itself while there is more.
     @return #TL_NONE when no row changed (#tl_window_state may have), #TL_E_STORAGE. */
@@ -1315,8 +1307,8 @@ TL_API TL_CHECK tl_status tl_window_find(tl_window *window, tl_view id, uint32_t
     @return #TL_NONE when no gap is there, #TL_E_OFFLINE, #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status tl_window_fill(tl_window *window, uint32_t row);
 
-/** Reports all rows on screen: stale ones are refreshed, and rows farthest from them leave first. A
-    `count` of 0: none.
+/** Reports all rows on screen (`count` 0: none): stale ones are refreshed, and rows farthest from
+    them leave first.
 
     With #TL_OPEN_AUTO_MARK_READ a message of another user that is on screen for all of `seen_ms` is
     marked read, as by #tl_client_mark_read, in #tl_client_advance, which has the deadline. A call
@@ -1324,8 +1316,8 @@ TL_API TL_CHECK tl_status tl_window_fill(tl_window *window, uint32_t row);
     and loads alone mark nothing.
 
     With #TL_WINDOW_PRELOAD rows within half a page of either end load a page of `count` there,
-    as #tl_window_load does: if there is more, once a connection for each row at that end, not
-    during a load of that side. Offline it comes from the cache.
+    as #tl_window_load does: if there is more, once per connection while the same row is at that
+    end, not during a load of that side. Offline it comes from the cache.
     @return #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status tl_window_show(tl_window *window, uint32_t first, uint32_t count);
 
@@ -1334,7 +1326,6 @@ TL_API TL_CHECK tl_status tl_window_show(tl_window *window, uint32_t first, uint
     would bring back what leaves. */
 TL_API TL_CHECK tl_status tl_window_trim(tl_window *window, uint32_t first, uint32_t count);
 
-/// What a window waits for.
 typedef int32_t tl_waiting;
 enum {
   TL_WAITING_NOTHING = 0,
@@ -1356,7 +1347,7 @@ enum {
                                      ///< shown, until the next load.
 };
 
-/// State of a window, as of its last poll.
+/// As of the last poll.
 typedef struct tl_window_status {
   uint32_t struct_size;
   uint32_t flags;
@@ -1373,7 +1364,7 @@ typedef struct tl_window_status {
 } tl_window_status;
 
 /** Reads the state of a window.
-    @return #TL_E_TOO_NEW. */
+    @return . */
 TL_API TL_CHECK tl_status tl_window_state(tl_window *window, tl_window_status *out);
 
 /// Closes a window and drops its requests.
@@ -1385,7 +1376,7 @@ TL_API void tl_window_free(tl_window *window);
 typedef struct tl_list tl_list;
 
 enum {
-  TL_LIST_CACHE_ONLY = 1u << 0 ///< Never requests anything for this list.
+  TL_LIST_CACHE_ONLY = 1u << 0 ///< Requests nothing.
 };
 
 typedef struct tl_list_config {
@@ -1393,9 +1384,9 @@ typedef struct tl_list_config {
   uint32_t flags;
   uint32_t rows_max;    ///< Conversations in memory; 0: 10,000; 100 to 200,000.
   tl_policy policy;
-  uint32_t limit_ms;    ///< Of `policy`, as that of a sync, from the first poll on.
+  uint32_t limit_ms;    ///< As that of a window.
   uint32_t reserved;
-  int64_t age_us;       ///< For #TL_POLICY_MAX_AGE.
+  int64_t age_us;
 } tl_list_config;
 
 /** `unread` is the server's last count, moved by what was seen since. It is the library's own count
@@ -1407,8 +1398,8 @@ typedef struct tl_list_config {
     one, until this one has told of the conversation), and everything since is accounted for.
     Exceptions:
     - After the server refused a read mark, `unread` and the rows' #TL_MESSAGE_UNREAD can differ.
-    - A count from a read marker below ours is left aside, and the server is asked again. A count
-      without a marker is believed: it can be too high and say exact.
+    - A count from a read marker below the one here is left aside, and the server is asked again. A
+      count without a marker is believed: it can be too high and say exact.
     - With #TL_TIES_UNKNOWN it can be wrong: see #tl_ties. */
 enum {
   TL_CONVERSATION_PENDING = 1u << 0, ///< Made here, not yet by the server; `id` is its client id.
@@ -1420,10 +1411,10 @@ enum {
 };
 
 typedef struct tl_conversation {
-  uint64_t number;        ///< Local id: the identity on screen, never reused.
+  uint64_t number;        ///< Local id, never reused.
   uint32_t flags;
   uint32_t member_count;
-  uint64_t unread;        ///< Messages of others above the read marker that this user has not read.
+  uint64_t unread;        ///< Of others, above the read marker, not read by this user.
   int64_t activity_us;    ///< Server time of the last message, else of the last change.
   tl_view id;
   tl_view title;
@@ -1431,9 +1422,9 @@ typedef struct tl_conversation {
   tl_view last_read;      ///< Id of the message at this user's read marker.
   tl_view draft;
   tl_view draft_reply_to;
-  tl_view typing;         ///< JSON array of the ids of users who are typing now, or empty.
-  const tl_message *last; ///< Last visible message stored, pending ones included, or NULL.
-  tl_view client_id;      ///< That it was made under here.
+  tl_view typing;         ///< JSON array of ids of users who are typing now.
+  const tl_message *last; ///< Last visible message stored, pending ones included.
+  tl_view client_id;      ///< Client id that it was created under here.
   uint64_t reserved_words[8];
 } tl_conversation;
 
@@ -1445,7 +1436,7 @@ typedef struct tl_conversation {
     Policies are those of a window, with a fetch of the complete list for the catch-up. With
     #TL_POLICY_MAX_AGE a connection requests neither a list that is young enough nor its counts.
     @param config NULL for the defaults.
-    @return #TL_E_TOO_NEW, #TL_E_FULL, #TL_E_STORAGE. */
+    @return #TL_E_FULL, #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status
 tl_list_open(tl_client *client, const tl_list_config *config, tl_list **out);
 
@@ -1468,7 +1459,7 @@ enum {
   TL_LIST_REFRESHING = 1u << 2
 };
 
-/// State of a list, as of its last poll.
+/// As of the last poll.
 typedef struct tl_list_status {
   uint32_t struct_size;
   uint32_t flags;
@@ -1483,7 +1474,7 @@ typedef struct tl_list_status {
 } tl_list_status;
 
 /** Reads the state of a list.
-    @return #TL_E_TOO_NEW. */
+    @return . */
 TL_API TL_CHECK tl_status tl_list_state(tl_list *list, tl_list_status *out);
 
 TL_API void tl_list_close(tl_list *list);
@@ -1491,7 +1482,7 @@ TL_API void tl_list_close(tl_list *list);
 TL_API void tl_list_free(tl_list *list);
 
 /** Reads conversations from the cache, the last active first, after `offset` others.
-    @return #TL_NONE when there are none, #TL_E_STORAGE. */
+    @return #TL_NONE if there are none, #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status
 tl_client_conversations(tl_client *client, uint32_t offset, uint32_t limit, tl_batch **out);
 
@@ -1500,16 +1491,16 @@ tl_client_conversations(tl_client *client, uint32_t offset, uint32_t limit, tl_b
 TL_API TL_CHECK tl_status
 tl_client_conversation(tl_client *client, tl_view conversation, tl_batch **out);
 
-/// Returns the conversations of a batch.
 TL_API const tl_conversation *tl_batch_conversations(const tl_batch *batch, size_t *count);
 
 /* Items ---------------------------------------------------------------------------------------- */
 
-/** A list of items over one window, for the thread that uses it; max 8 over one. An item is one row
-    on screen: a message, or a group of neighbouring messages that fold together.
+/** A list of items over one window, for the thread that uses it; at most 8 a window. An item is one
+    row on screen: a message, or a group of neighbouring messages that fold together.
 
     Neighbours fold together if they have the same fold value and no drawn gap, change of day or
-    unread line between. Two or more are a group: one item, or one a message while it is open.
+    unread line between. Two or more are a group: one item, or one for each message while it is
+    open.
 
     Each item has a key, which no other item of the list ever has:
     - It stays while the group grows at either end, shrinks, or loses its first message.
@@ -1549,9 +1540,9 @@ typedef struct tl_items_config {
   tl_drop_hook fold_drop; ///< Or NULL. Runs once, when the items are freed or their opening failed.
 } tl_items_config;
 
-/** Opens a list of items over a window, which it keeps alive until it is freed. It begins empty at
-    version 0: the first #tl_items_poll brings what the window has.
-    @return #TL_E_TOO_NEW, #TL_E_FULL (over 8 on one window). */
+/** Opens a list of items over a window, and keeps the window alive until the items are freed. It
+    begins empty at version 0: the first #tl_items_poll brings what the window has.
+    @return #TL_E_FULL (over 8 on one window). */
 TL_API TL_CHECK tl_status
 tl_items_open(tl_window *window, const tl_items_config *config, tl_items **out);
 
@@ -1560,12 +1551,12 @@ tl_items_open(tl_window *window, const tl_items_config *config, tl_items **out);
 
     A key stays with its item through every step. An update means that messages of the item arrived,
     left or changed, or that a member of #tl_item did; but `row`, `range`, and in an open group
-    `place` and `group_count`, change without a step.
+    `place` and `group_count`, change without a step. After a failure the next call continues.
     @return #TL_NONE when no item changed, #TL_E_INVALID (also from inside of `fold`, or if that
-        polled the window), #TL_E_STORAGE, After a failure the next call continues. */
+        polled the window), #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status tl_items_poll(tl_items *items, tl_diff **out);
 
-/// Flags of #tl_item. Before and first mean older, also with #TL_ITEMS_REVERSED.
+/// Before and first mean older, also with #TL_ITEMS_REVERSED.
 enum {
   TL_ITEM_GROUP = 1u << 0,        ///< A closed group.
   TL_ITEM_OPENED = 1u << 1,       ///< One message of an open group.
@@ -1578,13 +1569,13 @@ enum {
   TL_ITEM_TIME_GAP = 1u << 7,     ///< More than `gap_min` since the message before.
   TL_ITEM_SPLIT_BEFORE = 1u << 8, ///< As #TL_MESSAGE_GAP_BEFORE.
   TL_ITEM_SPLIT_HEALING = 1u << 9, ///< As #TL_MESSAGE_GAP_HEALING.
-  TL_ITEM_UNREAD_BEFORE = 1u << 10 ///< The unread line is before it.
+  TL_ITEM_UNREAD_BEFORE = 1u << 10
 };
 
 /// No item, no range.
 #define TL_ITEM_NONE 0xFFFFFFFFu
 
-/// One item, as of the last poll.
+/// As of the last poll.
 typedef struct tl_item {
   uint64_t key;
   uint32_t flags;
@@ -1605,7 +1596,6 @@ typedef struct tl_item {
 TL_API TL_CHECK tl_status
 tl_items_read(tl_items *items, uint32_t first, uint32_t count, tl_batch **out);
 
-/// Returns the items of a batch.
 TL_API const tl_item *tl_batch_items(const tl_batch *batch, size_t *count);
 
 /** Reads messages of an item, in list order, as #tl_window_rows does; a `count` of 0 is as many as
@@ -1630,7 +1620,7 @@ TL_API TL_CHECK tl_status tl_items_find_key(tl_items *items, uint64_t key, uint3
 TL_API TL_CHECK tl_status
 tl_items_bits(tl_items *items, uint32_t item, uint32_t place, uint64_t *out);
 
-/** Reads a range of items, which ends at a gap. Items behind the newest gap are one only if the
+/** Reads a range of items, which ends at a gap. Items behind the newest gap are a range only if the
     window does not show the newest messages.
     @return #TL_NONE when there is no such range, #TL_E_INVALID (as #tl_items_read). */
 TL_API TL_CHECK tl_status
@@ -1662,7 +1652,7 @@ enum {
   TL_ITEMS_BEHIND = 1u << 0 ///< The window was polled since: poll the items.
 };
 
-/// State of a list of items, as of its last poll.
+/// As of the last poll.
 typedef struct tl_items_status {
   uint32_t struct_size;
   uint32_t flags;
@@ -1675,7 +1665,7 @@ typedef struct tl_items_status {
 } tl_items_status;
 
 /** Reads the state of a list of items.
-    @return #TL_E_TOO_NEW. */
+    @return . */
 TL_API TL_CHECK tl_status tl_items_state(tl_items *items, tl_items_status *out);
 
 /// Closes a list of items. The window stays open.
@@ -1693,9 +1683,10 @@ enum {
 
 /** Does one thing for the user: at once on screen, on the server when it can.
 
-    The request is a frame of the protocol without `request_id`: `type` is the verb, the other
-    members are its parameters. Every verb is accepted but `get_messages`, `get_deleted_since` and
-    `get_changed_since`, which syncs send.
+    `request` is a frame of the protocol without `request_id`, max 1 MiB: `type` is the verb, the
+    other members are its parameters. Every verb is accepted but `get_messages`, `get_deleted_since`
+    and `get_changed_since`, which syncs send. `operation` is its id, `number` the local id of a
+    message to send; both may be NULL.
     - It is durable (synced) when the call returns; but fetches (`get_...`, `subscribe`, ...) do not
       survive the process, and `typing` is sent or dropped.
     - Changes of messages, read markers and titles are shown at once, and a conversation that is
@@ -1705,14 +1696,11 @@ enum {
       waited for.
     - A known `client_id` gives the same operation again; of another verb, conversation, message or
       reaction it is #TL_E_INVALID.
-    - To delete or leave a conversation made here and never sent takes back its creation and gives
+    - Deleting or leaving a conversation made here and never sent takes back its creation and gives
       that operation; so do deletion and edit of such a message with its send. The `client_id` of
       such a call is not remembered.
     - `typing`, `mark_read`, `mark_delivered`, `mark_listened` give operation 0. Marks are
       as #tl_client_mark_read.
-    @param request One JSON object, max 1 MiB.
-    @param operation Its id. NULL is allowed.
-    @param number Local id of a message to send. NULL is allowed.
     @return
     - #TL_E_INVALID: not an object, an unknown verb, a member that is missing, wrong or there twice,
       a `client_id` of something else;
@@ -1727,7 +1715,7 @@ tl_client_perform(tl_client *client, tl_view request, uint32_t flags,
 
 typedef struct tl_send {
   uint32_t struct_size;
-  uint32_t flags;
+  uint32_t flags;       ///< `TL_PERFORM_` flags.
   tl_view conversation; ///< Id, or the client id of one made here.
   tl_view payload;      ///< JSON value.
   tl_view reply_to;
@@ -1743,7 +1731,7 @@ typedef struct tl_send {
         send.payload = text("{\"text\":\"hi\"}");
         send.client_id = text("note-17");  // the same id again sends nothing twice
         tl_client_send(client, &send, &operation, &number);
-    @return As #tl_client_perform, or #TL_E_TOO_NEW. */
+    @return As #tl_client_perform. */
 TL_API TL_CHECK tl_status
 tl_client_send(tl_client *client, const tl_send *send, uint64_t *operation, uint64_t *number);
 
@@ -1757,7 +1745,6 @@ enum {
   TL_OPERATION_SENT = 5       ///< Done; `result` is the answer. The last 1,000 are remembered.
 };
 
-/// What an operation waits for.
 typedef int32_t tl_operation_wait;
 enum {
   TL_WAIT_NOTHING = 0,
@@ -1803,7 +1790,7 @@ typedef struct tl_operation_query {
 } tl_operation_query;
 
 /** Reads operations, oldest first, without marks. A `query` of NULL gives all.
-    @return #TL_NONE when there are none, #TL_E_TOO_NEW, #TL_E_STORAGE. */
+    @return #TL_NONE if there are none, #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status
 tl_client_operations(tl_client *client, const tl_operation_query *query, tl_batch **out);
 
@@ -1812,7 +1799,6 @@ tl_client_operations(tl_client *client, const tl_operation_query *query, tl_batc
 TL_API TL_CHECK tl_status
 tl_client_operation(tl_client *client, uint64_t operation, tl_batch **out);
 
-/// Returns the operations of a batch.
 TL_API const tl_operation *tl_batch_operations(const tl_batch *batch, size_t *count);
 
 /** Tries a refused or unknown operation again, or a queued one at once.
@@ -1880,7 +1866,6 @@ enum {
 TL_API TL_CHECK tl_status
 tl_client_typing(tl_client *client, tl_view conversation, tl_typing event);
 
-/// What a user has written and not sent.
 typedef struct tl_draft {
   uint32_t struct_size;
   uint32_t reserved;
@@ -1895,10 +1880,10 @@ typedef struct tl_draft {
     No purge and no #tl_client_clear removes it. If a conversation made here turns out to be an
     existing one and both have a draft, the later one stays. It is on disk after a crash of the
     process; a loss of power may take the last seconds.
-    @return #TL_E_TOO_NEW, #TL_E_TOO_LARGE, #TL_E_STORAGE, #TL_E_FULL. */
+    @return #TL_E_TOO_LARGE, #TL_E_STORAGE, #TL_E_FULL. */
 TL_API TL_CHECK tl_status tl_client_draft(tl_client *client, const tl_draft *draft);
 
-/** Marks messages as delivered to this device, in the way of #tl_client_mark_read.
+/** Marks messages as delivered to this device, as durable as #tl_client_mark_read.
     @return As #tl_client_mark_read. */
 TL_API TL_CHECK tl_status
 tl_client_mark_delivered(tl_client *client, tl_view conversation, const tl_view *ids, size_t count);
@@ -1912,8 +1897,8 @@ tl_client_mark_delivered(tl_client *client, tl_view conversation, const tl_view 
 TL_API TL_CHECK tl_status
 tl_client_mark_read(tl_client *client, tl_view conversation, const tl_view *ids, size_t count);
 
-/** Marks messages, such as voice messages, as listened to by this user, in the way of
-    #tl_client_mark_read.
+/** Marks messages, such as voice messages, as listened to by this user, as durable
+    as #tl_client_mark_read.
     @return As #tl_client_mark_read. */
 TL_API TL_CHECK tl_status
 tl_client_mark_listened(tl_client *client, tl_view conversation, const tl_view *ids, size_t count);
@@ -1930,7 +1915,6 @@ tl_client_forget(tl_client *client, tl_view conversation, tl_view id);
     also of the process, another work continues there. Freeing it ends it. */
 typedef struct tl_work tl_work;
 
-/// Progress of work.
 typedef struct tl_progress {
   uint32_t struct_size;
   uint32_t is_done;
@@ -1941,9 +1925,9 @@ typedef struct tl_progress {
 /** Works for a while, on the caller's thread. Other calls may come in between. At least a little is
     done.
     @param ms About how many milliseconds, max 60,000; 0: as little as possible.
-    @return #TL_NONE when nothing is left to do, #TL_E_TOO_NEW, #TL_E_NOT_FOUND (search was switched
-        off), #TL_E_DAMAGED (#tl_search_check: the index was wrong), #TL_E_INCOMPLETE
-        (#tl_client_import: an array has no end yet), #TL_E_STORAGE, #TL_E_FULL. */
+    @return #TL_NONE when nothing is left to do, #TL_E_NOT_FOUND (search was switched off),
+        #TL_E_DAMAGED (#tl_search_check: the index was wrong), #TL_E_INCOMPLETE (#tl_client_import:
+        an array has no end yet), #TL_E_STORAGE, #TL_E_FULL. */
 TL_API TL_CHECK tl_status tl_work_step(tl_work *work, uint32_t ms, tl_progress *out);
 
 /// Releases work, done or not.
@@ -1988,24 +1972,23 @@ enum {
     an error. */
 typedef struct tl_search {
   uint32_t struct_size;
-  uint32_t flags;
-  tl_view text;          ///< What a person typed: any bytes, max 4 MiB.
+  uint32_t flags;        ///< `TL_SEARCH_` flags.
+  tl_view text;          ///< Any bytes, max 4 MiB.
   tl_view conversation;  ///< Empty for all.
   tl_view sender;        ///< Empty for all.
-  int64_t from_us;       ///< At or after this server time; 0: no bound.
-  int64_t before_us;     ///< Before this server time; 0: no bound.
+  int64_t from_us;       ///< 0: no bound.
+  int64_t before_us;     ///< Exclusive; 0: no bound.
   int64_t after_time_us; ///< Next page: `time_us` of the last hit.
   uint64_t after_number; ///< Next page: `number` of the last hit; 0: first page.
   uint32_t limit;        ///< 0: 50; max 1,000, and 64 MiB of texts (then `has_more` is 1).
   tl_hit_order order;
-  const tl_batch *behind; ///< Next page by relevance: the page before, which keeps the order; else
-                          ///< NULL.
+  const tl_batch *behind; ///< Next page by relevance: the page before, which keeps the order.
 } tl_search;
 
 /// What to mark in a text. Both ranges are of the string that the member holds, unescaped.
 typedef struct tl_mark {
   tl_view member;        ///< Of the payload; empty if the payload is the text.
-  uint32_t utf8_first;   ///< First byte, in UTF-8.
+  uint32_t utf8_first;
   uint32_t utf8_count;
   uint32_t utf16_first;  ///< First code unit, in UTF-16; half a surrogate is U+FFFD.
   uint32_t utf16_count;
@@ -2020,7 +2003,6 @@ typedef struct tl_hit {
   uint64_t reserved_words[6];
 } tl_hit;
 
-/// Why nothing was searched.
 typedef int32_t tl_asked;
 enum {
   TL_ASKED = 0,
@@ -2028,7 +2010,6 @@ enum {
   TL_ASKED_ONLY_EXCLUSIONS = 2 ///< It only says what is not to be found.
 };
 
-/// Whether hits were counted.
 typedef int32_t tl_counted;
 enum {
   TL_NOT_COUNTED = 0,     ///< It would cost more than the page.
@@ -2036,7 +2017,6 @@ enum {
   TL_COUNTED_AT_LEAST = 2 ///< So many were ranked, and there are older ones.
 };
 
-/// What a search has covered, and what not.
 typedef struct tl_searched {
   uint32_t struct_size;
   tl_asked asked;
@@ -2049,7 +2029,7 @@ typedef struct tl_searched {
                     ///< wait to be indexed and were not searched.
   uint64_t total;        ///< Local ids in use when the build began, and those waiting messages.
   uint64_t count;        ///< As `counted` says.
-  tl_counted counted;    ///< By time known if the first page has all hits; by relevance always.
+  tl_counted counted;    ///< By time: known if the first page has all hits; by relevance: always.
   uint32_t reserved;
 } tl_searched;
 
@@ -2058,36 +2038,34 @@ typedef struct tl_searched {
     It runs beside the writer and sees one committed state. Pages neither repeat nor skip a message
     that stayed where it was. What this user sends or edits is found at once, by the text on screen,
     pending sends first: of sends and of edits the newest 1,000, with 1 MiB of payloads at most.
-    Hidden, deleted and sealed messages are not found. #tl_window_load opens a window at a hit.
+    Hidden, deleted and sealed messages are not found.
 
     By relevance the first page fixes the order, which its batch keeps; a later page leaves out
     removed messages and shows changed ones as they are now.
 
         tl_search search = {.struct_size = sizeof search, .text = text("prilis")};
         tl_searched covered = {.struct_size = sizeof covered};
-        if (tl_client_search(client, &search, &batch) == TL_OK) {  // search is on
+        if (tl_client_search(client, &search, &batch) == TL_OK) {
           const tl_hit *hits = tl_batch_hits(batch, &count);
-          tl_batch_searched(batch, &covered);                      // what was not searched
+          tl_batch_searched(batch, &covered);  // what was not searched
         }
     @return #TL_E_NOT_FOUND (search is off), #TL_E_TOO_LARGE (a text over 4 MiB), #TL_E_INVALID
         (also if `behind` has no hits by relevance, or those of another query or client),
-        #TL_E_TOO_NEW, #TL_E_STORAGE. */
+        #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status
 tl_client_search(tl_client *client, const tl_search *search, tl_batch **out);
 
-/// Returns the hits of a batch.
 TL_API const tl_hit *tl_batch_hits(const tl_batch *batch, size_t *count);
 
 /** Tells what a search has covered.
-    @return #TL_E_TOO_NEW. */
+    @return . */
 TL_API TL_CHECK tl_status tl_batch_searched(const tl_batch *batch, tl_searched *out);
 
 enum {
   TL_UNSEARCHED_PARTIAL = 1u << 0, ///< It is not complete here: gaps, or older messages.
-  TL_UNSEARCHED_SEALED = 1u << 1   ///< It has sealed messages.
+  TL_UNSEARCHED_SEALED = 1u << 1
 };
 
-/// A conversation that a search does not cover as a whole.
 typedef struct tl_unsearched {
   uint64_t number;
   tl_view conversation;
@@ -2102,12 +2080,11 @@ typedef struct tl_unsearched {
     #tl_client_messages tells complete ranges between gaps.
     @param conversation Empty for all.
     @param limit 0: 100; max 10,000.
-    @return #TL_NONE when there are none, #TL_E_NOT_FOUND (search is off, or no such conversation),
+    @return #TL_NONE if there are none, #TL_E_NOT_FOUND (search is off, or no such conversation),
         #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status tl_search_unsearched(tl_client *client, tl_view conversation,
                                                uint64_t after, uint32_t limit, tl_batch **out);
 
-/// Returns the conversations of a batch that a search does not cover.
 TL_API const tl_unsearched *tl_batch_unsearched(const tl_batch *batch, size_t *count);
 
 /* Keep ----------------------------------------------------------------------------------------- */
@@ -2120,6 +2097,7 @@ TL_API const tl_unsearched *tl_batch_unsearched(const tl_batch *batch, size_t *c
 
     Five ways to delete, of which the server is told nothing. To delete there, use
     #tl_client_perform.
+
         call               removes                                comes back
         tl_client_drop     a message or conversation from cache   when fetched
         tl_client_forget   a message from this device             never
@@ -2129,15 +2107,14 @@ TL_API const tl_unsearched *tl_batch_unsearched(const tl_batch *batch, size_t *c
     @return #TL_E_STORAGE, #TL_E_FULL. */
 TL_API TL_CHECK tl_status tl_client_clear(tl_client *client);
 
-/** Removes a message, or all of a conversation, from the cache, so that it may be fetched again.
+/** Removes a message, or all of a conversation (`id` empty), from the cache, so that it may be
+    fetched again.
 
     A message leaves a gap, which a window there or #TL_SYNC_OLDER fills. Of a conversation the
     messages and what is known of their completeness go; operations, drafts, read markers, marks,
     and what was forgotten here stay. Nothing is remembered as deleted. Windows change with their
     next poll.
-    @param id Message id; empty for all of the conversation.
-    @return #TL_E_NOT_FOUND (no such message or conversation here, or it is not created yet),
-        #TL_E_STORAGE, #TL_E_FULL. */
+    @return #TL_E_NOT_FOUND (not here, or not created yet), #TL_E_STORAGE, #TL_E_FULL. */
 TL_API TL_CHECK tl_status
 tl_client_drop(tl_client *client, tl_view conversation, tl_view id);
 
@@ -2174,10 +2151,10 @@ typedef struct tl_budget {
     - with #TL_RETAIN_UNTOLD: a message until the reader of #tl_client_changes has asked for what
       follows the entry that names it. Before the first such call all stay.
 
-    A purge is not a deletion: a gap is left, which is filled as any other; unread counts and the
-    list stay, search says what is not here. The feed reports #TL_CHANGE_PURGED. With bounds the
-    file has tables that count what is stored, updated by each commit.
-    @return #TL_E_TOO_NEW, #TL_E_STORAGE, #TL_E_FULL. */
+    A purge is no deletion: it leaves a gap like any other. Unread counts and the list stay, search
+    says what is not here. With bounds the file has tables that count what is stored, updated by
+    each commit.
+    @return #TL_E_STORAGE, #TL_E_FULL. */
 TL_API TL_CHECK tl_status tl_client_retain(tl_client *client, const tl_budget *budget);
 
 /** Gives the work that counts what is stored, purges what is beyond the budget, and shrinks the
@@ -2208,7 +2185,7 @@ typedef struct tl_room {
     Without a budget nothing is counted. Until #TL_ROOM_COUNTED is set, `messages` and `bytes` are
     what was counted so far, and nothing is purged. Purged messages are counted from the first
     budget on, until there is none.
-    @return #TL_E_NOT_FOUND (no such conversation), #TL_E_TOO_NEW, #TL_E_STORAGE. */
+    @return #TL_E_NOT_FOUND, #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status tl_client_room(tl_client *client, tl_view conversation, tl_room *out);
 
 /** Gives at most `size` bytes of a source from `offset` on; `*got` 0: there are no more for now.
@@ -2224,7 +2201,6 @@ enum {
   TL_IMPORT_AGAIN = 1u << 2  ///< Starts from the beginning.
 };
 
-/// Where messages of an older cache come from.
 typedef struct tl_import {
   uint32_t struct_size;
   uint32_t flags;
@@ -2255,8 +2231,8 @@ typedef struct tl_import {
       array does, the step that comes there gives #TL_E_INCOMPLETE, and continues as soon as there
       is more. If it is no array, or something follows its end, it gives #TL_E_INVALID. What was
       read before stays, and #TL_IMPORTED_DONE is not set.
-    @return #TL_E_INVALID (also if the import of this name has the other form), #TL_E_TOO_NEW,
-        #TL_E_STORAGE, #TL_E_FULL. */
+    @return #TL_E_INVALID (also if the import of this name has the other form), #TL_E_STORAGE,
+        #TL_E_FULL. */
 TL_API TL_CHECK tl_status
 tl_client_import(tl_client *client, const tl_import *config, tl_work **out);
 
@@ -2264,7 +2240,6 @@ enum {
   TL_IMPORTED_DONE = 1u << 0 ///< The source was read to its end.
 };
 
-/// Progress of an import.
 typedef struct tl_imported {
   uint32_t struct_size;
   uint32_t flags;
@@ -2276,10 +2251,9 @@ typedef struct tl_imported {
 } tl_imported;
 
 /** Reads how far an import is.
-    @return #TL_E_NOT_FOUND, #TL_E_TOO_NEW, #TL_E_STORAGE. */
+    @return #TL_E_NOT_FOUND, #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status tl_client_imported(tl_client *client, tl_view name, tl_imported *out);
 
-/// An unusable line of an import.
 typedef struct tl_bad_line {
   uint64_t number; ///< Of the line or element, from 1 on.
   tl_view reason;  ///< Names the member, never what it held.
@@ -2287,18 +2261,16 @@ typedef struct tl_bad_line {
 
 /** Reads the unusable lines of an import, in order; the first 10,000 are kept.
     @param limit 0: 100; max 10,000.
-    @return #TL_NONE when there are none, #TL_E_STORAGE. */
+    @return #TL_NONE if there are none, #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status tl_client_import_bad(tl_client *client, tl_view name, uint64_t after,
                                                uint32_t limit, tl_batch **out);
 
-/// Returns the bad lines of a batch.
 TL_API const tl_bad_line *tl_batch_bad_lines(const tl_batch *batch, size_t *count);
 
 /** Receives whole lines, each with its end. Anything but #TL_OK fails the step with #TL_E_STORAGE
     and "the host's function that writes the lines failed"; the lines come again. */
 typedef tl_status (*tl_export_write)(void *context, tl_view lines);
 
-/// What to export, and where to.
 typedef struct tl_export {
   uint32_t struct_size;
   uint32_t flags;        ///< Zero.
@@ -2315,7 +2287,7 @@ typedef struct tl_export {
     received if it could not be opened. Pending messages are left out. Each message is written once,
     oldest first, whatever happens between steps; one that arrives behind the work may be missing.
     Another work starts again.
-    @return #TL_E_NOT_FOUND (no such conversation), #TL_E_TOO_NEW, #TL_E_STORAGE. */
+    @return #TL_E_NOT_FOUND, #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status
 tl_client_export(tl_client *client, const tl_export *config, tl_work **out);
 
@@ -2336,7 +2308,7 @@ typedef struct tl_stats {
   uint64_t bytes_out;
   uint64_t requests;
   uint64_t timeouts;
-  uint64_t retries;            ///< Requests made again after trouble.
+  uint64_t retries;
   uint64_t duplicates;         ///< Known messages received.
   uint64_t open_failures;      ///< Of the `open` hook.
   uint64_t walks_incomplete;   ///< Syncs that ended with a recorded gap.
@@ -2344,27 +2316,29 @@ typedef struct tl_stats {
   uint64_t audit_mismatches;   ///< Times that the server's total differed from ours.
   uint64_t commits;
   uint64_t file_bytes;         ///< With its log.
-  int64_t overlap_us;          ///< In use now.
+  int64_t overlap_us;
   uint64_t updates;            ///< Acknowledged updates applied.
   uint64_t updates_repeated;   ///< Those with a known ref: replied to again.
   uint64_t replies;            ///< Handed out.
   uint64_t waiting;            ///< Marks kept for messages not yet known, in the file.
   uint64_t waiting_dropped;    ///< Those dropped because there were too many.
-  uint32_t page_limit;         ///< In use now.
-  uint32_t request_timeout_ms; ///< In use now.
+  uint32_t page_limit;
+  uint32_t request_timeout_ms;
 } tl_stats;
 
 /** Reads counters.
-    @return #TL_E_TOO_NEW, #TL_E_STORAGE. */
+    @return #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status tl_client_stats(tl_client *client, tl_stats *out);
 
 /* Viewport ------------------------------------------------------------------------------------- */
 
 /** Arithmetic of an endless list on a screen: where rows of different heights, few of them
     measured, are placed while others come and go. It needs no client, draws nothing and reads no
-    clock. Calls on one viewport take turns inside the library, from whichever threads.
+    clock. Calls on one viewport take turns inside the library, from whichever threads. An update or
+    layout costs O(log n) and the rows it touches or gives.
 
     A host passes the steps of its list, scrolls, and after each of these asks for a layout:
+
         tl_viewport_update(viewport, diff->ops, diff->op_count, keys, NULL, diff->row_count);
         while (tl_viewport_layout(viewport, &layout) == TL_OK && layout->missing_count > 0) {
           measure(layout->missing, layout->missing_count, keys, heights);
@@ -2393,8 +2367,8 @@ enum {
   TL_VIEWPORT_BOTTOM_UP = 1u << 0, ///< The anchor is the lowest visible row; a short list is at the
                                    ///< bottom.
   TL_VIEWPORT_REVERSED = 1u << 1,   ///< Row 0 is the lowest: the newest message.
-  TL_VIEWPORT_HOLD_TOP = 1u << 2,   ///< Keeps the top end in view, once there.
-  TL_VIEWPORT_HOLD_BOTTOM = 1u << 3 ///< Keeps the bottom end in view, once there.
+  TL_VIEWPORT_HOLD_TOP = 1u << 2,   ///< Keeps the top end in view, once there, when rows are added.
+  TL_VIEWPORT_HOLD_BOTTOM = 1u << 3 ///< The same of the bottom end.
 };
 
 typedef struct tl_viewport_config {
@@ -2412,18 +2386,17 @@ typedef struct tl_viewport_config {
 } tl_viewport_config;
 
 /** Makes a viewport of an empty list.
-    @return #TL_E_TOO_NEW, #TL_E_TOO_LARGE (a length). */
+    @return #TL_E_TOO_LARGE (a length). */
 TL_API TL_CHECK tl_status
 tl_viewport_new(const tl_viewport_config *config, tl_viewport **out);
 
 TL_API void tl_viewport_free(tl_viewport *viewport);
 
 /** Applies the steps from the list to the next one, as those of a #tl_diff with the keys of its
-    checksum; max 1,048,576 of each.
+    checksum; max 1,048,576 of each. If anything is refused nothing changes.
 
     An updated row is measured again when shown. A target of a scroll or animation is tracked; if
-    its row is removed, the row at its position replaces it. A step costs O(log n) and the rows it
-    touches. If anything is refused nothing changes.
+    its row is removed, the row at its position replaces it.
     @param keys Of each row after the steps, in order; only those of new rows are read. May be NULL
         with `row_count` 0 if no row is new.
     @param classes Of each row after the steps, 0 to 7: heights are estimated by class. NULL: all 0.
@@ -2454,10 +2427,9 @@ tl_viewport_resize(tl_viewport *viewport, int64_t extent, uint32_t flags);
 
 enum {
   TL_PLACED_VISIBLE = 1u << 0,  ///< In the view, at least in part.
-  TL_PLACED_MEASURED = 1u << 1  ///< Not estimated, not old.
+  TL_PLACED_MEASURED = 1u << 1  ///< Its height is neither estimated nor old.
 };
 
-/// One row of a layout.
 typedef struct tl_placed {
   uint64_t key;
   uint32_t row;
@@ -2481,7 +2453,7 @@ typedef struct tl_layout {
 
     Two rounds are enough where no row is less high than `height_min`: the first asks for all rows
     that may turn out to be in the view. After 16 rounds a layout is complete with what is known. At
-    most 4,096 rows are placed. It costs O(log n) and the rows it gives. */
+    most 4,096 rows are placed. */
 TL_API TL_CHECK tl_status tl_viewport_layout(tl_viewport *viewport, tl_layout **out);
 
 TL_API void tl_layout_free(tl_layout *layout);
@@ -2513,7 +2485,7 @@ typedef struct tl_target {
 
 /** Scrolls to a row or an end at once. The next complete layout has it there exactly, whatever
     heights turn out to be, unless the list ends before.
-    @return #TL_NONE when no row has the key and nothing changed, #TL_E_TOO_NEW, #TL_E_TOO_LARGE. */
+    @return #TL_NONE when no row has the key and nothing changed, #TL_E_TOO_LARGE. */
 TL_API TL_CHECK tl_status
 tl_viewport_scroll_to(tl_viewport *viewport, const tl_target *target);
 
@@ -2582,8 +2554,8 @@ typedef struct tl_viewport_status {
   uint64_t checksum;      ///< #tl_checksum of the keys.
   uint64_t layouts;
   int64_t total;          ///< Height of all rows, as far as known.
-  int64_t above;          ///< How far one can scroll up.
-  int64_t below;          ///< How far one can scroll down.
+  int64_t above;          ///< How far one can scroll up; `below`: down.
+  int64_t below;
   int64_t overscroll; ///< How far rows are pulled beyond the top end, or, if negative, beyond the
                       ///< bottom end.
   uint32_t bar_start;     ///< Where the thumb begins, of #TL_BAR_TRACK.
@@ -2591,7 +2563,7 @@ typedef struct tl_viewport_status {
 } tl_viewport_status;
 
 /** Reads the state of a viewport.
-    @return #TL_E_TOO_NEW. */
+    @return . */
 TL_API TL_CHECK tl_status tl_viewport_state(tl_viewport *viewport, tl_viewport_status *out);
 
 #ifdef __cplusplus

@@ -115,7 +115,7 @@ static void what_it_shows(void) {
   tl_batch_free(batch);
   CHECK(status_of(list).unread >= 1);
 
-  /* header: "JSON array of the ids of users who are typing now" */
+  /* header: "JSON array of ids of users who are typing now" */
   EXPECT(receive(client, "{\"type\":\"typing\",\"conversation_id\":\"b\",\"user_id\":\"you\","
                          "\"event\":\"begin\",\"at\":\"2024-05-01T10:31:00\"}"), TL_OK);
   list_poll(&screen, list);

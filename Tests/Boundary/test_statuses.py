@@ -56,11 +56,12 @@ no function returns them. Running out of memory ends the process.
 | function | status | why |
 |---|---|---|
 """
-COMMENT = re.compile(r"/\*\*((?:(?!\*/).)*)\*/\s*TL_API TL_CHECK tl_status\s+(tl_\w+)\(\s*"
-                     r"(?:const )?(\w+)", re.S)
-# What any function may return, and any on one of these handles: the header says it once.
+COMMENT = re.compile(r"(?:/\*\*((?:(?!\*/).)*)\*/|///[^\n]*)\s*TL_API TL_CHECK tl_status\s+(tl_\w+)"
+                     r"\(([^)]*)\)", re.S)
+# What the header says once of any function, of one on such a handle, and of one with such a struct.
 ANY = {"TL_OK", "TL_E_INVALID"}
-CLOSING = {"tl_client", "tl_window", "tl_list", "tl_items", "tl_work"}
+CLOSING = re.compile(r"\s*tl_(?:client|window|list|items|work) \*")
+SIZED = re.compile(r"typedef struct (\w+) \{\s*uint32_t struct_size")
 
 
 @functools.cache
@@ -69,12 +70,14 @@ def listed():
     text = (ROOT / "Include" / "tideline.h").read_text()
     known = set(re.findall(r"^  (TL_\w+) = -?\d+,? ", text.split("typedef int32_t tl_status")[1]
                            .split("};")[0], re.M))
-    own, others = {}, {}
-    for comment, name, handle in COMMENT.findall(text):
+    own, others, sized = {}, {}, set(SIZED.findall(text))
+    for comment, name, parameters in COMMENT.findall(text):
         result = re.sub(r"\s+", " ", comment.partition("@return")[2])
         own[name] = ANY.union(known.intersection(re.findall(r"#(TL_\w+)", result)))
-        if handle in CLOSING and name != "tl_client_event_fd":
+        if CLOSING.match(parameters) and name != "tl_client_event_fd":
             own[name].add("TL_E_CLOSED")
+        if sized.intersection(re.findall(r"tl_\w+", parameters)):
+            own[name].add("TL_E_TOO_NEW")
         # `(as #tl_window_open)` in brackets is about one status.
         others[name] = re.findall(r"\b[Aa]s #(tl_\w+)", re.sub(r"\([^)]*\)", "", result))
 

@@ -57,7 +57,7 @@ import Testing
   }
 
   /// Protects: words that went are gone once time has acted, without a call for it.
-  /// header: "merges segments of the index"
+  /// header: "merges index segments"
   @Test func wordsGoWhileTimeActs() throws {
     let world = try World()
     _ = try Finder(world.client).switchSearch(on: true)
