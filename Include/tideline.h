@@ -284,7 +284,7 @@ typedef struct tl_sealed {
 
 /// What a payload hook returns. Zeroed before the hook runs.
 typedef struct tl_opened {
-  tl_view payload;   ///< Valid until the call that ran the hook returns.
+  tl_view payload;   ///< What to keep or send; valid until the call that ran the hook returns.
   uint32_t flags;    ///< `TL_PAYLOAD_` flags.
   uint32_t reserved;
   tl_view searchable; ///< From `open`: text to search instead of the payload, or empty; valid as
@@ -561,7 +561,7 @@ TL_API TL_CHECK tl_status tl_client_connection_dead(tl_client *client);
     - #TL_E_TOO_LARGE, #TL_E_STORAGE, #TL_E_FULL. */
 TL_API TL_CHECK tl_status tl_client_receive(tl_client *client, tl_view frame);
 
-/// One frame to send, as one message of the transport.
+/// One message of the transport.
 typedef struct tl_frame {
   uint64_t id;   ///< For #tl_client_frame_sent.
   tl_view bytes; ///< One JSON object without a line break.
@@ -780,7 +780,8 @@ enum {
                               ///< connection.
   TL_MESSAGE_LISTENED = 1u << 10,  ///< This user has listened to it, or marked it so here.
   TL_MESSAGE_GONE = 1u << 11, ///< In a window: removed since the last poll; only `number` is set.
-  TL_MESSAGE_GAP_HEALING = 1u << 12, ///< That gap will be filled by a request, due or under way.
+  TL_MESSAGE_GAP_HEALING = 1u << 12, ///< The gap before will be filled by a request, due or under
+                                     ///< way.
   TL_MESSAGE_MODERATED = 1u << 13, ///< The server says that a moderator changed or hid it.
   TL_MESSAGE_SILENT = 1u << 14   ///< An update of it asked not to notify the user.
 };
@@ -897,8 +898,7 @@ typedef struct tl_query {
   uint32_t reserved;
 } tl_query;
 
-/** Reads messages from the cache; never waits for the network. It runs beside the writer and sees
-    one committed state.
+/** Reads messages from the cache, as one committed state; never waits for the network.
     @return #TL_E_NOT_FOUND (no message with `number`), #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status
 tl_client_messages(tl_client *client, const tl_query *query, tl_batch **out);
@@ -1008,7 +1008,7 @@ enum {
   TL_EVENT_CONVERSATION = 3,
   TL_EVENT_POISON = 4,       ///< An update that could not be applied, verbatim.
   TL_EVENT_MEMBER = 5,       ///< Joined, changed or left; `id` is the user.
-  TL_EVENT_PROFILE = 6,      ///< Of a user; `id` is the user.
+  TL_EVENT_PROFILE = 6,      ///< `id` is the user.
   TL_EVENT_FRAME = 7         ///< A whole frame of an unknown type (#TL_PROFILE_UNKNOWN_FRAMES).
 };
 
@@ -1372,7 +1372,7 @@ TL_API void tl_window_close(tl_window *window);
 
 TL_API void tl_window_free(tl_window *window);
 
-/// The list of conversations, polled for differences like a window.
+/// The list of conversations, polled like a window.
 typedef struct tl_list tl_list;
 
 enum {
@@ -1856,7 +1856,7 @@ tl_client_reopen_payloads(tl_client *client, tl_view conversation, uint64_t *cou
 
 typedef int32_t tl_typing;
 enum {
-  TL_TYPING_BEGIN = 1,   ///< Types. Repeat it every few seconds while it goes on.
+  TL_TYPING_BEGIN = 1,   ///< Repeat it every few seconds while it goes on.
   TL_TYPING_PAUSE = 2,
   TL_TYPING_FINISHED = 3
 };
@@ -1976,7 +1976,7 @@ typedef struct tl_search {
   tl_view text;          ///< Any bytes, max 4 MiB.
   tl_view conversation;  ///< Empty for all.
   tl_view sender;        ///< Empty for all.
-  int64_t from_us;       ///< 0: no bound.
+  int64_t from_us;       ///< Inclusive; 0: no bound.
   int64_t before_us;     ///< Exclusive; 0: no bound.
   int64_t after_time_us; ///< Next page: `time_us` of the last hit.
   uint64_t after_number; ///< Next page: `number` of the last hit; 0: first page.
@@ -2035,10 +2035,10 @@ typedef struct tl_searched {
 
 /** Finds stored messages, newest first or by relevance.
 
-    It runs beside the writer and sees one committed state. Pages neither repeat nor skip a message
-    that stayed where it was. What this user sends or edits is found at once, by the text on screen,
-    pending sends first: of sends and of edits the newest 1,000, with 1 MiB of payloads at most.
-    Hidden, deleted and sealed messages are not found.
+    It sees one committed state. Pages neither repeat nor skip a message that stayed where it was.
+    What this user sends or edits is found at once, by the text on screen, pending sends first: of
+    sends and of edits the newest 1,000, with 1 MiB of payloads at most. Hidden, deleted and sealed
+    messages are not found.
 
     By relevance the first page fixes the order, which its batch keeps; a later page leaves out
     removed messages and shows changed ones as they are now.
@@ -2132,7 +2132,8 @@ typedef struct tl_budget {
   uint64_t bytes;
   uint64_t messages_each;  ///< In each conversation.
   uint64_t bytes_each;
-  int64_t age_us; ///< Older messages go. With #TL_SERVER_LOG only `server_time` tells the age.
+  int64_t age_us; ///< Older messages go. With #TL_SERVER_LOG only `server_time` tells the age:
+                  ///< without it none go.
   int64_t young_us;        ///< Younger messages stay, whatever the bounds say.
 } tl_budget;
 
@@ -2291,7 +2292,7 @@ typedef struct tl_export {
 TL_API TL_CHECK tl_status
 tl_client_export(tl_client *client, const tl_export *config, tl_work **out);
 
-/// Counters. Those of frames and requests count since the opening.
+/// Counters, and limits in use now. Those of frames and requests count since the opening.
 typedef struct tl_stats {
   uint32_t struct_size;
   uint32_t wal_frames_rejected; ///< Log frames rejected at the opening: a lost tail.
@@ -2525,7 +2526,7 @@ TL_API TL_CHECK tl_status
 tl_viewport_at(tl_viewport *viewport, int64_t place, tl_placed *out);
 
 enum {
-  TL_VIEWPORT_NEAR_TOP = 1u << 0,       ///< Load more.
+  TL_VIEWPORT_NEAR_TOP = 1u << 0,       ///< Near the top end: load more.
   TL_VIEWPORT_NEAR_BOTTOM = 1u << 1,
   TL_VIEWPORT_HELD_TOP = 1u << 2,
   TL_VIEWPORT_HELD_BOTTOM = 1u << 3,
