@@ -1964,8 +1964,8 @@ enum {
 
 typedef int32_t tl_hit_order;
 enum {
-  TL_BY_TIME = 0,     ///< Newest first.
-  TL_BY_RELEVANCE = 1 ///< Best first, of the newest 10,000 hits; among equals the newest.
+  TL_HIT_ORDER_TIME = 0,     ///< Newest first.
+  TL_HIT_ORDER_RELEVANCE = 1 ///< Best first, of the newest 10,000 hits; among equals the newest.
 };
 
 /** What to search for. docs/reference/search.md has the language of `text`, in which no bytes are

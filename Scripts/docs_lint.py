@@ -31,6 +31,8 @@ WHOLE = {"docs/reference/screens.md": ("python", "examples/python/examples/scree
          "docs/guide/adapter.md": ("python", "examples/python/examples/adapter.py", 60)}
 # Where such a program is run.
 RUNS = ("Scripts/examples.sh", "Tests/Probe/test_adapter.py")
+# Pages that may name what the header calls otherwise now.
+TELLS_OLD_NAMES = ("CHANGELOG.md", "renamed.md")
 NUMBERS = r"\d{3}(?:, \d{3})*"
 NOTE_HEAD = re.compile("\n".join([
     r"# (?:\d{3} )?(?P<title>.+)",
@@ -290,6 +292,12 @@ def where():
                 yield f"{question}: no function {name} there"
 
 
+def renamed():
+    """The names that the header had before."""
+    text = (ROOT / "docs" / "reference" / "renamed.md").read_text()
+    return set(re.findall(r"^\| `(\w+)`", text, re.MULTILINE))
+
+
 def sentences(header):
     """The header's prose on one line, without comment marks."""
     text = re.sub(r"^\s*/?\*+/?", " ", header, flags=re.MULTILINE)
@@ -316,8 +324,9 @@ def main():
     package, verb_names = python_names(), verbs()
     pages = files("*.md")
     for path in pages:
+        known = names | renamed() if path.name in TELLS_OLD_NAMES else names
         trouble += [f"{path.relative_to(ROOT)}: {why}"
-                    for why in page(path, names, targets, package, verb_names)]
+                    for why in page(path, known, targets, package, verb_names)]
     trouble += [f"README.md: {why}" for why in readme()]
     trouble += [f"{path}: {why}" for path, why in whole_programs()]
     trouble += [f"ARCHITECTURE.md: {why}" for why in [*architecture(), *where()]]

@@ -161,7 +161,7 @@ static void relevance(void) {
   EXPECT(tl_search_switch(client, 1), TL_OK);
   build(client);
   tl_search search = search_for("zprava");
-  search.order = TL_BY_RELEVANCE;
+  search.order = TL_HIT_ORDER_RELEVANCE;
   search.limit = 2;
   tl_batch *before = NULL, *batch = NULL;
   uint64_t seen[COUNT] = {0};
@@ -210,7 +210,7 @@ static void relevance(void) {
   tl_client_free(stranger);
   tl_batch_free(before);
   search.behind = NULL;
-  search.order = TL_BY_TIME;
+  search.order = TL_HIT_ORDER_TIME;
   EXPECT(tl_client_search(client, &search, &batch), TL_OK);
   CHECK(searched(batch).counted == TL_NOT_COUNTED);
   tl_batch_free(batch);
@@ -279,14 +279,14 @@ static void misuse(void) {
   search.limit = 0;
   search.order = 2;
   EXPECT(tl_client_search(client, &search, &batch), TL_E_INVALID);
-  search.order = TL_BY_TIME;
+  search.order = TL_HIT_ORDER_TIME;
   EXPECT(tl_client_search(client, &search, &batch), TL_OK);
   /* Only hits by relevance have an order, and only they are gone through. */
   tl_search next = search_for("a");
   next.behind = batch;
   tl_batch *page = NULL;
   EXPECT(tl_client_search(client, &next, &page), TL_E_INVALID);
-  next.order = TL_BY_RELEVANCE;
+  next.order = TL_HIT_ORDER_RELEVANCE;
   EXPECT(tl_client_search(client, &next, &page), TL_E_INVALID);
   tl_batch_free(batch);
   tl_query rows = {.struct_size = sizeof rows, .conversation = view("c")};
