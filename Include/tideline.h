@@ -2005,7 +2005,7 @@ typedef struct tl_hit {
 
 typedef int32_t tl_asked;
 enum {
-  TL_ASKED = 0,
+  TL_ASKED_YES = 0,
   TL_ASKED_NO_WORD = 1,        ///< The text has no letter, number or emoji.
   TL_ASKED_ONLY_EXCLUSIONS = 2 ///< It only says what is not to be found.
 };

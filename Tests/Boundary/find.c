@@ -64,7 +64,7 @@ static void hits(void) {
   EXPECT(tl_search_switch(client, 1), TL_NONE);
   EXPECT(tl_client_search(client, &search, &batch), TL_OK);
   CHECK(tl_batch_hits(batch, &count) == NULL && count == 0);
-  CHECK(searched(batch).unbuilt > 0 && searched(batch).asked == TL_ASKED);
+  CHECK(searched(batch).unbuilt > 0 && searched(batch).asked == TL_ASKED_YES);
   tl_batch_free(batch);
   build(client);
 

@@ -121,7 +121,7 @@ extension tl_searched {
   }
 
   fileprivate init(_ page: HitPage) {
-    var asked = TL_ASKED
+    var asked = TL_ASKED_YES
     if page.asksNoWord { asked = TL_ASKED_NO_WORD }
     if page.asksOnlyExclusions { asked = TL_ASKED_ONLY_EXCLUSIONS }
     self.init(
