@@ -2012,8 +2012,8 @@ enum {
 
 typedef int32_t tl_counted;
 enum {
-  TL_NOT_COUNTED = 0,     ///< It would cost more than the page.
-  TL_COUNTED = 1,
+  TL_COUNTED_NOT = 0,     ///< It would cost more than the page.
+  TL_COUNTED_ALL = 1,
   TL_COUNTED_AT_LEAST = 2 ///< So many were ranked, and there are older ones.
 };
 

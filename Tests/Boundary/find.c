@@ -171,7 +171,7 @@ static void relevance(void) {
     EXPECT(tl_client_search(client, &search, &batch), TL_OK);
     const tl_hit *hits = tl_batch_hits(batch, &count);
     tl_searched told = searched(batch);
-    CHECK(told.count == COUNT && told.counted == TL_COUNTED);
+    CHECK(told.count == COUNT && told.counted == TL_COUNTED_ALL);
     for (size_t i = 0; i < count; i++) {
       for (size_t k = 0; k < found; k++) CHECK(seen[k] != hits[i].message.number);
       CHECK(hits[i].searchable.size == 0 && hits[i].mark_count > 0);
@@ -212,7 +212,7 @@ static void relevance(void) {
   search.behind = NULL;
   search.order = TL_HIT_ORDER_TIME;
   EXPECT(tl_client_search(client, &search, &batch), TL_OK);
-  CHECK(searched(batch).counted == TL_NOT_COUNTED);
+  CHECK(searched(batch).counted == TL_COUNTED_NOT);
   tl_batch_free(batch);
   tl_client_free(client);
 }

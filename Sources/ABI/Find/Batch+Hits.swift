@@ -116,8 +116,8 @@ extension tl_mark {
 
 extension tl_searched {
   private static func counted(_ page: HitPage) -> Int {
-    if page.count == nil { return TL_NOT_COUNTED }
-    return page.order?.isCut ?? false ? TL_COUNTED_AT_LEAST : TL_COUNTED
+    if page.count == nil { return TL_COUNTED_NOT }
+    return page.order?.isCut ?? false ? TL_COUNTED_AT_LEAST : TL_COUNTED_ALL
   }
 
   fileprivate init(_ page: HitPage) {
