@@ -1171,7 +1171,7 @@ typedef struct tl_window_config {
   int64_t time_us;
   uint32_t rows_max;    ///< Messages in memory; 0: 2,000; 100 to 200,000.
   uint32_t hold_ms; ///< How long a gap that heals is not drawn; 0: 1,000; max 60,000, or
-                    ///< #TL_HOLD_NONE.
+                    ///< #TL_WINDOW_HOLD_NONE.
   tl_policy policy;
   uint32_t limit_ms;    ///< Of `policy`, as that of a sync, from the first poll on.
   uint32_t reserved;
@@ -1179,7 +1179,7 @@ typedef struct tl_window_config {
 } tl_window_config;
 
 /// For `hold_ms`: every gap is drawn at once.
-#define TL_HOLD_NONE 0xFFFFFFFFu
+#define TL_WINDOW_HOLD_NONE 0xFFFFFFFFu
 
 /** Opens a window on a conversation, and keeps the client alive until the window is freed.
 

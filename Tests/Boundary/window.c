@@ -131,7 +131,7 @@ static void misuse(void) {
   OPENED(config.rows_max = 200001, TL_E_INVALID);
   OPENED(config.hold_ms = 60000, TL_OK);
   OPENED(config.hold_ms = 60001, TL_E_INVALID);
-  OPENED(config.hold_ms = TL_HOLD_NONE, TL_OK);
+  OPENED(config.hold_ms = TL_WINDOW_HOLD_NONE, TL_OK);
   tl_window_config good = window_config();
   tl_window *window = NULL;
   EXPECT(tl_window_open(client, &good, NULL), TL_E_INVALID);
