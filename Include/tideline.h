@@ -2534,7 +2534,7 @@ enum {
 };
 
 /// Length of the track of a scroll bar.
-#define TL_BAR_TRACK 1000000
+#define TL_VIEWPORT_BAR_TRACK 1000000
 
 /** State of a viewport. `layouts`, `visible_` and `placed_` are of the last complete layout, with
     indices of the list as it was then; all else is of now.
@@ -2559,7 +2559,7 @@ typedef struct tl_viewport_status {
   int64_t below;
   int64_t overscroll; ///< How far rows are pulled beyond the top end, or, if negative, beyond the
                       ///< bottom end.
-  uint32_t bar_start;     ///< Where the thumb begins, of #TL_BAR_TRACK.
+  uint32_t bar_start;     ///< Where the thumb begins, of #TL_VIEWPORT_BAR_TRACK.
   uint32_t bar_size;      ///< Its length; the whole track if there is nothing to scroll.
 } tl_viewport_status;
 
