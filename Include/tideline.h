@@ -37,17 +37,17 @@
     - #TL_E_DAMAGED where #TL_E_STORAGE is listed;
     - #TL_E_INTERNAL;
     - on a client with a #tl_storage #TL_E_LOCKED: another holder acquired the name. The client then
-      hands out no frame, has dropped what it knew, and answers so until it is closed.
+      hands out no frame, has dropped what it knew, and returns this until it is closed.
 
     On failure every output is NULL or zero, but for `struct_size`. Without #TL_OK there is no
     batch, frame or difference.
 
-    Structs: zero one that begins with `struct_size`, also one to be filled, then set that to its
-    `sizeof`. Zero in any field means "default"; `reserved` must be zero. `flags` are those declared
-    above the struct. Fields are only ever appended. A shorter struct of an older caller is
-    accepted; a longer one whose unknown tail is not zero is #TL_E_TOO_NEW. A size that no version
-    can have (under 8, over 4,096, or not a multiple of the struct's alignment), an unknown flag and
-    an unknown value of an enumeration are #TL_E_INVALID.
+    Structs: zero a struct that begins with `struct_size`, then set that member to its `sizeof`,
+    also if a call fills it. Zero in any field means "default"; `reserved` must be zero. `flags` are
+    those declared above the struct. Fields are only ever appended. A shorter struct of an older
+    caller is accepted; a longer one whose unknown tail is not zero is #TL_E_TOO_NEW. A size that no
+    version can have (under 8, over 4,096, or not a multiple of the struct's alignment), an unknown
+    flag and an unknown value of an enumeration are #TL_E_INVALID.
 
     In what the library fills, anything unknown or without meaning is 0, empty or NULL, unless said
     otherwise. `reserved_words` are zero, for later members: the size of a record stays.
@@ -166,10 +166,10 @@ enum {
 
 /** Order of messages with equal `created_at`: by default, as server pages list them.
 
-    Until a page covers such messages they are in arrival order, behind those known before, and may
-    move once. Pages of a kind teach their order once one has shown two times; until then pushed
-    messages stay in arrival order. With #TL_SERVER_SEQUENCE the server sequence orders all
-    messages, with #TL_SERVER_LOG the log.
+    Until a page covers such messages they are in arrival order, after those known before, and may
+    move once. The first page with two different times shows which way pages of its kind are listed;
+    until then pushed messages stay in arrival order. With #TL_SERVER_SEQUENCE the server sequence
+    orders all messages, with #TL_SERVER_LOG the log.
 
     Unread counts depend on it: with #TL_TIES_UNKNOWN and messages that share one printed second, a
     count that says #TL_CONVERSATION_UNREAD_EXACT can be wrong. */
@@ -212,7 +212,8 @@ enum {
     - `truncates`, `ties`;
     - #TL_PROFILE_ABSENCE_IS_DELETION, #TL_PROFILE_COUNTS_HIDDEN, #TL_PROFILE_DELETIONS_LATER.
 
-    #TL_SERVER_ENVELOPE is #TL_E_UNSUPPORTED there; members about times order nothing. */
+    #TL_SERVER_ENVELOPE is #TL_E_UNSUPPORTED there. Members of #tl_profile about times order
+    nothing. */
 enum {
   TL_SERVER_BEFORE = 1u << 0,          ///< `get_messages` takes `before_ts`, `before_id`.
   TL_SERVER_AROUND = 1u << 1,          ///< `get_messages` takes `around_id`, `around_ts`.
@@ -257,10 +258,10 @@ typedef struct tl_profile {
   uint32_t pages_max; ///< Pages of one sync if the server sends no count; 0: 1,000; max 1,000,000.
   tl_view search_members; ///< Members of a payload to search, with spaces between, max 1,024 bytes;
                           ///< empty: `text body caption file_name`. A change rebuilds the index.
-  /** Outside of it, and after `idempotency_s`, the library looks for a message by its client id
-      first, and sends again if it is not there. Needs #TL_SERVER_IDEMPOTENT_SEND. */
+  /** Outside of this scope, and after `idempotency_s`, the library first looks for a message by its
+      client id, and sends again if it is not there. Needs #TL_SERVER_IDEMPOTENT_SEND. */
   tl_idempotency_scope idempotency_scope;
-  /** How long after the first send the server recognizes it; 0: as long as the message exists. The
+  /** Seconds after a send in which its repeat is recognized; 0: as long as the message exists. The
       library leaves the margin of a time-out and believes the clock that shows the greater age. A
       clock that was set back proves nothing, nor does #tl_clock_hook for an earlier process. Needs
       #TL_SERVER_IDEMPOTENT_SEND. */
@@ -305,7 +306,7 @@ typedef struct tl_unsealed {
   tl_view conversation; ///< Conversation id, or client id if not created yet.
   tl_view client_id;    ///< Of a message to send; empty for an edit.
   tl_view message;      ///< Id of the message to edit, or empty.
-  tl_view payload;      ///< The JSON value as the host passed it.
+  tl_view payload;      ///< As the host passed it.
 } tl_unsealed;
 
 /** Encrypts one payload: `out->payload` is the JSON value for the server; other members stay zero.
@@ -528,10 +529,10 @@ TL_API TL_CHECK tl_status tl_client_connected(tl_client *client);
     Frames not yet taken are dropped. Requests in flight are sent again on the next connection; a
     sync that loses its requests six times in a row ends with #TL_E_TIMEOUT. Requests pause, by a
     deadline of #tl_client_advance,
-    - after two connections in a row that ended with a request taken and no answer: a second from
-      the last end, doubled for each further one, up to a minute, give or take a quarter. After six,
-      every sync ends with #TL_E_TIMEOUT, and #TL_SYNC_ALL with #TL_E_INCOMPLETE. Any answer ends
-      the pauses;
+    - after two connections in a row that ended with a request taken and no answer: for a second
+      from the end of the last one, doubled for each further one, up to a minute, give or take a
+      quarter. After six, every sync ends with #TL_E_TIMEOUT, and #TL_SYNC_ALL with
+      #TL_E_INCOMPLETE. Any answer ends the pauses;
     - after twelve connections a minute that ended with a request under way.
     @return #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status tl_client_disconnected(tl_client *client);
@@ -540,7 +541,7 @@ TL_API TL_CHECK tl_status tl_client_disconnected(tl_client *client);
     peer closed it.
 
     Sends without an answer are then looked for at once, on this connection or the next; otherwise
-    after a time-out of the next connection, and what is behind them waits. If the host is wrong, a
+    after a time-out of the next connection, and what follows them waits. If the host is wrong, a
     message that arrives later may be called not sent. */
 TL_API TL_CHECK tl_status tl_client_connection_dead(tl_client *client);
 
@@ -686,9 +687,10 @@ typedef struct tl_sync_request {
 /** Starts a sync and returns at once. Offline it waits for a connection. An identical sync that
     waits or runs is joined: its id is returned.
 
-    #TL_POLICY_NETWORK_FIRST and #TL_POLICY_NETWORK_ONLY give an id of their own to a sync that may
-    be shared. #TL_POLICY_MAX_AGE is about new messages: #TL_SYNC_OLDER always requests. Once one of
-    the three was used, the file keeps the time of the last successful catch-up.
+    With #TL_POLICY_NETWORK_FIRST and #TL_POLICY_NETWORK_ONLY the id is the caller's own, though the
+    requests may be shared. #TL_POLICY_MAX_AGE is about new messages: #TL_SYNC_OLDER always
+    requests. Once one of the three was used, the file keeps the time of the last successful
+    catch-up.
 
     A `limit_ms` expires in #tl_client_advance, which has its deadline. The network has failed when
     it refuses for good, when six times it refuses for now or does not answer, or when the
@@ -701,8 +703,8 @@ typedef struct tl_sync_request {
 
     Every sync ends, if need be with #TL_E_INCOMPLETE; what it fetched stays, and the next one
     continues from there:
-    - after max(needed + 64, 4 * needed) pages, where `needed` is the server's count by the mean
-      page;
+    - after max(needed + 64, 4 * needed) pages, where `needed` is the server's count divided by the
+      mean page size;
     - without a count, after `pages_max` pages of #tl_profile;
     - after 64 answers in a row with nothing new;
     - #TL_SYNC_CONVERSATIONS also after `pages_max` answers with less than a quarter of what was
@@ -788,7 +790,7 @@ enum {
 
 /** One message. The views are valid until the batch is freed.
 
-    A pending message is behind all others, in the order of sending; `id` is its client id and
+    A pending message is after all others, in the order of sending; `id` is its client id and
     `time_us` is 0. Once confirmed it moves to its position and keeps its `number`. Unconfirmed
     changes of the user (edits, reactions, pins, deletions) are shown as done. */
 typedef struct tl_message {
@@ -824,7 +826,7 @@ typedef struct tl_batch tl_batch;
 typedef int32_t tl_stop;
 enum {
   TL_STOP_LIMIT = 0, ///< The limit was reached, or 64 MiB.
-  TL_STOP_START = 1, ///< The start of the conversation: nothing older exists.
+  TL_STOP_START = 1, ///< The start of the conversation.
   TL_STOP_GAP = 2,   ///< Beyond is a gap that only the network can fill.
   TL_STOP_PRESENT = 3, ///< The newest message known; the server may have newer.
   TL_STOP_COUNT = 4  ///< All ranges join, but the server counts other than what is stored.
@@ -833,7 +835,7 @@ enum {
 /** Where messages may be missing. With #TL_SERVER_SEQUENCE or #TL_SERVER_LOG its ends are the times
     of the nearest stored messages. */
 typedef struct tl_gap {
-  uint32_t before_row; ///< The gap is before this row; the row count: behind the last one.
+  uint32_t before_row; ///< The gap is before this row; the row count: after the last one.
   uint32_t poisoned;   ///< 1 if it hides an unreadable item.
   int64_t low_us;      ///< Its older end; INT64_MIN: the start.
   int64_t high_us;     ///< Its newer end; INT64_MAX: nothing newer is known.
@@ -911,7 +913,7 @@ tl_client_message(tl_client *client, tl_view conversation, tl_view id, tl_batch 
 /** Reads the visible messages of a conversation with `first` <= local id <= `last`, in that order:
     those of an entry of the change feed.
 
-    A full or large batch ends early: continue behind the local id of its last row until a batch is
+    A full or large batch ends early: continue after the local id of its last row until a batch is
     empty. The coverage verifies nothing, since rows need not be neighbours. An unknown conversation
     has no messages.
     @param limit 0: 50; max 10,000.
@@ -1058,7 +1060,7 @@ typedef struct tl_quarantined {
   int64_t high_us;      ///< At the newer end, or INT64_MAX.
   uint64_t size;
   tl_view conversation;
-  tl_view reason;       ///< As #tl_last_error said it; empty if this version does not know it.
+  tl_view reason;       ///< As #tl_last_error said it.
   tl_view item; ///< What was received, max 64 KiB; empty for a page of which nothing could be read.
   uint64_t reserved_words[8];
 } tl_quarantined;
@@ -1188,20 +1190,20 @@ typedef struct tl_window_config {
     - #TL_POLICY_NETWORK_FIRST: empty until a catch-up on this connection ended, well or not, or
       `limit_ms` is over.
     - #TL_POLICY_NETWORK_ONLY: empty until one ended well; `trouble` says why it did not.
-    - #TL_POLICY_MAX_AGE: a connection does not request the newest messages if they are young
-      enough; gaps it does.
-    - #TL_POLICY_HOST: asks the host's function here and at each poll. Rows that an answer held back
-      are shown with the first poll at which it no longer does. A limit counts from the first poll.
+    - #TL_POLICY_MAX_AGE: a connection requests gaps, but not the newest messages if they are young
+      enough.
+    - #TL_POLICY_HOST: asks the host's function here and at each poll. Rows that one answer held
+      back are shown by the first poll whose answer does not. A limit counts from the first poll.
 
         tl_window_config config = {.struct_size = sizeof config, .conversation = text("general")};
         tl_window_open(client, &config, &window);
-        if (tl_window_poll(window, &diff) == TL_OK) {  // after each turn of the loop
+        if (tl_window_poll(window, &diff) == TL_OK) {
           for (uint32_t i = 0; i < diff->op_count; i++) apply(&diff->ops[i]);
           tl_diff_free(diff);
-          tl_window_rows(window, first, count, &batch);  // those on screen
+          tl_window_rows(window, first, count, &batch);
         }
     @return #TL_E_TOO_LARGE, #TL_E_FULL (over 1,024 windows, or too many syncs wait),
-        #TL_E_UNSUPPORTED (a message that is not stored, on a server that cannot look for it),
+        #TL_E_UNSUPPORTED (a message that is not stored, and the server cannot look for it),
         #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status
 tl_window_open(tl_client *client, const tl_window_config *config, tl_window **out);
@@ -1224,7 +1226,7 @@ typedef struct tl_load {
   uint32_t flags;
   tl_load_kind kind;
   uint32_t count;       ///< Visible messages; 0: 50; max 1,000.
-  uint64_t number;      ///< Before or behind this message; 0: the first or last row.
+  uint64_t number;      ///< Before or after this message; 0: the first or last row.
   tl_at at;             ///< For #TL_LOAD_AROUND: any but #TL_AT_LATEST.
   uint32_t reserved;
   tl_view id;
@@ -1283,8 +1285,8 @@ TL_API TL_CHECK tl_status tl_window_poll(tl_window *window, tl_diff **out);
 
 TL_API void tl_diff_free(tl_diff *diff);
 
-/** Computes the checksum of a list of rows, 0 if empty. A host that gets another one than the
-    difference applied a step wrongly and reads the window anew.
+/** Computes the checksum of a list of rows, 0 if empty. If it differs from that of a difference,
+    the host has applied a step wrongly and reads the window again.
 
     The sum, modulo 2^64, over each row of `mix(previous, number)`, where `previous` is 0 for the
     first row and `mix(a, b)` is the finalizer of SplitMix64 applied to `a * 0x9E3779B97F4A7C15 +
@@ -1303,7 +1305,7 @@ TL_API TL_CHECK tl_status tl_window_find(tl_window *window, tl_view id, uint32_t
 
 /** Requests the messages of the gap before a row. Reads a neighbour with #TL_MESSAGE_UNVERIFIED
     again.
-    @param row The row behind the gap; the row count: behind the last one.
+    @param row The row after the gap; the row count: after the last one.
     @return #TL_NONE when no gap is there, #TL_E_OFFLINE, #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status tl_window_fill(tl_window *window, uint32_t row);
 
@@ -1315,9 +1317,10 @@ TL_API TL_CHECK tl_status tl_window_fill(tl_window *window, uint32_t row);
     that leaves the row out, one without rows, and closing the window end its time. Pushes, syncs
     and loads alone mark nothing.
 
-    With #TL_WINDOW_PRELOAD rows within half a page of either end load a page of `count` there,
-    as #tl_window_load does: if there is more, once per connection while the same row is at that
-    end, not during a load of that side. Offline it comes from the cache.
+    With #TL_WINDOW_PRELOAD, when the rows are within half a page of an end, a page (`count` of
+    #tl_window_config) is loaded there, as by #tl_window_load: if there is more, once per connection
+    while the same row is at that end, not during a load of that side. Offline it comes from the
+    cache.
     @return #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status tl_window_show(tl_window *window, uint32_t first, uint32_t count);
 
@@ -1390,9 +1393,9 @@ typedef struct tl_list_config {
 } tl_list_config;
 
 /** `unread` is the server's last count, moved by what was seen since. It is the library's own count
-    if the server sends none, or if the count is of an earlier connection, is not exact, and an
-    answer shows that all is stored. It changes only with a new count, a message that arrived, was
-    read or removed, or when all counted messages have arrived.
+    if the server sends none; or if an answer shows that all is stored, and the server's count is of
+    an earlier connection and not exact. It changes only with a new count, a message that arrived,
+    was read or removed, or when all counted messages have arrived.
 
     It is exact (#TL_CONVERSATION_UNREAD_EXACT) if it was counted on this connection (or on the last
     one, until this one has told of the conversation), and everything since is accounted for.
@@ -1433,8 +1436,9 @@ typedef struct tl_conversation {
     are first. While connected it requests the list like #TL_SYNC_CONVERSATIONS, unless it is cache
     only.
 
-    Policies are those of a window, with a fetch of the complete list for the catch-up. With
-    #TL_POLICY_MAX_AGE a connection requests neither a list that is young enough nor its counts.
+    Policies work as for a window; a fetch of the complete list takes the place of the catch-up.
+    With #TL_POLICY_MAX_AGE a connection requests neither a list that is young enough nor its
+    counts.
     @param config NULL for the defaults.
     @return #TL_E_FULL, #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status
@@ -1505,7 +1509,8 @@ TL_API const tl_conversation *tl_batch_conversations(const tl_batch *batch, size
     Each item has a key, which no other item of the list ever has:
     - It stays while the group grows at either end, shrinks, or loses its first message.
     - When an item splits, the older part keeps it; when two join, the older one's stays.
-    - A group that opens leaves it to its oldest message, and has that one's when it closes. */
+    - When a group opens, its oldest message gets the key; when it closes, it has the key of that
+      message. */
 typedef struct tl_items tl_items;
 
 enum {
@@ -1564,7 +1569,7 @@ enum {
   TL_ITEM_GROUP_LAST = 1u << 3,   ///< The newest of an open group.
   TL_ITEM_RUN_FIRST = 1u << 4, ///< The item before has another sender or kind, or something is
                                ///< drawn between.
-  TL_ITEM_RUN_LAST = 1u << 5,     ///< The same of the item behind.
+  TL_ITEM_RUN_LAST = 1u << 5,     ///< The same of the item after.
   TL_ITEM_NEW_DAY = 1u << 6,      ///< The message before is of another day, or there is none.
   TL_ITEM_TIME_GAP = 1u << 7,     ///< More than `gap_min` since the message before.
   TL_ITEM_SPLIT_BEFORE = 1u << 8, ///< As #TL_MESSAGE_GAP_BEFORE.
@@ -1620,7 +1625,7 @@ TL_API TL_CHECK tl_status tl_items_find_key(tl_items *items, uint64_t key, uint3
 TL_API TL_CHECK tl_status
 tl_items_bits(tl_items *items, uint32_t item, uint32_t place, uint64_t *out);
 
-/** Reads a range of items, which ends at a gap. Items behind the newest gap are a range only if the
+/** Reads a range of items, which ends at a gap. Items after the newest gap are a range only if the
     window does not show the newest messages.
     @return #TL_NONE when there is no such range, #TL_E_INVALID (as #tl_items_read). */
 TL_API TL_CHECK tl_status
@@ -1637,9 +1642,9 @@ TL_API TL_CHECK tl_status tl_items_set_open(tl_items *items, uint32_t item, int3
 /** Puts the unread line before a message. The next #tl_items_poll shows it; the event descriptor is
     readable. It stays at that position, even if the message is removed.
 
-    #TL_ITEMS_UNREAD_LINE puts it once: before the oldest message that was unread when loaded, as
-    soon as the window has what it requested and a read message, or the start of the conversation,
-    is before it.
+    #TL_ITEMS_UNREAD_LINE puts it once, before the oldest message that was unread when loaded. It
+    waits until the window has what it requested, and a read message or the start of the
+    conversation is before that message.
     @param number Local id of a message of the window; 0: no line.
     @return #TL_E_NOT_FOUND (no row has it). */
 TL_API TL_CHECK tl_status tl_items_unread(tl_items *items, uint64_t number);
@@ -1661,7 +1666,7 @@ typedef struct tl_items_status {
   uint32_t item_count;
   uint32_t row_count;   ///< Of the window.
   uint32_t range_count;
-  uint32_t unread_item; ///< The item behind the unread line, or #TL_ITEM_NONE.
+  uint32_t unread_item; ///< The item after the unread line, or #TL_ITEM_NONE.
 } tl_items_status;
 
 /** Reads the state of a list of items.
@@ -1691,14 +1696,14 @@ enum {
       survive the process, and `typing` is sent or dropped.
     - Changes of messages, read markers and titles are shown at once, and a conversation that is
       left or deleted is in no list. Members and admins change with the answer.
-    - Operations go out in order, one at a time in each conversation, until answered.
+    - Operations are sent in order, one at a time in each conversation, until answered.
     - `message_id` and `conversation_id` may be the client id of something unconfirmed, which is
       waited for.
     - A known `client_id` gives the same operation again; of another verb, conversation, message or
       reaction it is #TL_E_INVALID.
-    - Deleting or leaving a conversation made here and never sent takes back its creation and gives
-      that operation; so do deletion and edit of such a message with its send. The `client_id` of
-      such a call is not remembered.
+    - Deleting or leaving a conversation that was made here and never sent takes back its creation
+      and gives that operation. Deleting or editing a message that was never sent gives its send.
+      The `client_id` of such calls is not remembered.
     - `typing`, `mark_read`, `mark_delivered`, `mark_listened` give operation 0. Marks are
       as #tl_client_mark_read.
     @return
@@ -1936,9 +1941,9 @@ TL_API void tl_work_free(tl_work *work);
 /** Switches search on (1) or off (0, the default, which costs nothing).
 
     Once on, a message is found from the commit that brings it; if more than 1 MiB of payloads
-    waits, the rest is found after #tl_client_advance has indexed it (`unbuilt` of #tl_searched).
-    What was stored before needs #tl_search_build. The first 64 KiB of a message's texts are
-    searched. Switching off removes the index from the file.
+    waits, the rest is found after #tl_client_advance has indexed it, and is counted in `unbuilt` of
+    #tl_searched. What was stored before needs #tl_search_build. The first 64 KiB of a message's
+    texts are searched. Switching off removes the index from the file.
     @return #TL_NONE when it was so, #TL_E_STORAGE, #TL_E_FULL. */
 TL_API TL_CHECK tl_status tl_search_switch(tl_client *client, int32_t on);
 
@@ -2095,8 +2100,7 @@ TL_API const tl_unsearched *tl_batch_unsearched(const tl_batch *batch, size_t *c
     of the newest 10,000 messages were marked. Payloads have to be opened again. Syncs under way
     begin again; windows change with their next poll.
 
-    Five ways to delete, of which the server is told nothing. To delete there, use
-    #tl_client_perform.
+    Five ways to delete here; the server is told nothing (for that: #tl_client_perform):
 
         call               removes                                comes back
         tl_client_drop     a message or conversation from cache   when fetched
@@ -2140,15 +2144,15 @@ typedef struct tl_budget {
 /** Sets how much to keep, until the client is closed; NULL: no bounds.
 
     Messages beyond the budget go in slices, one in a call of #tl_client_advance, which then has an
-    early deadline, or by #tl_client_purge: in a conversation from the far end on; for a total, from
-    the conversation used least recently (opened, shown, loaded or read). An exceeded bound is
-    undercut by a sixteenth.
+    early deadline, or by #tl_client_purge: the oldest of a conversation first; for a total, those
+    of the conversation used least recently (opened, shown, loaded or read). Once a bound is
+    exceeded, messages go to a sixteenth below it.
 
     These stay:
     - what open windows have loaded, with 200 messages on each side;
     - pinned messages; what open operations and the draft are about or answer;
-    - the last message read and the one behind it; the newest of a conversation; what is younger
-      than `young_us`;
+    - the last message read and the one after it; the newest of a conversation; what is younger than
+      `young_us`;
     - with #TL_RETAIN_UNTOLD: a message until the reader of #tl_client_changes has asked for what
       follows the entry that names it. Before the first such call all stay.
 
@@ -2286,8 +2290,8 @@ typedef struct tl_export {
 
     Each line is a protocol object, as #tl_client_import takes it, with the opened payload, or as
     received if it could not be opened. Pending messages are left out. Each message is written once,
-    oldest first, whatever happens between steps; one that arrives behind the work may be missing.
-    Another work starts again.
+    oldest first, whatever happens between steps; one that arrives at a position already passed may
+    be missing. Another work starts again.
     @return #TL_E_NOT_FOUND, #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status
 tl_client_export(tl_client *client, const tl_export *config, tl_work **out);
@@ -2354,8 +2358,8 @@ TL_API TL_CHECK tl_status tl_client_stats(tl_client *client, tl_stats *out);
     visible ones push those below down, in a bottom-up list those above up.
     - A list held to an end that is in view has that end for an anchor.
     - If the anchor is removed or moved, the nearest visible row that was neither takes its
-      position, first away from it in the direction of the list.
-    - Nothing shows what is beyond an end, so near one rows move.
+      position: first of those below it, in a bottom-up list above it.
+    - The view shows nothing beyond an end, so rows near one may move.
 
     Lengths are whole numbers of a unit that the host chooses (a cell, a pixel, a 64th of one),
     exact but for estimates, frames of an animation and overscroll. Positions count from the top of

@@ -49,7 +49,7 @@ static void offline_restart_confirmed(void) {
   size_t count = 0;
   const tl_message *rows = window_rows(window, &batch, &count);
   if (count == 4) {
-    /* header: "A pending message is behind all others, in the order of sending" */
+    /* header: "A pending message is after all others, in the order of sending" */
     CHECK(rows[2].state == TL_MESSAGE_QUEUED && rows[2].operation == first);
     CHECK(rows[2].time_us == 0 && rows[2].id.size > 0 && rows[2].stamp.size == 0);
     CHECK(is(rows[2].payload, "\"mine\"") && is(rows[2].sender, "me"));
