@@ -60,7 +60,7 @@ static void queries(void) {
   ask("prefix8", "hojnosti", UINT32_MAX, 200);
   ask("filtered", "\"hojny\"", server.conversations / 2, 200);
   ask("prefix1", "h", UINT32_MAX, 3);
-  order = TL_BY_RELEVANCE;
+  order = TL_HIT_ORDER_RELEVANCE;
   ask("ranked", "\"hojny\"", UINT32_MAX, 5);
 }
 

@@ -122,7 +122,7 @@ extension WindowConfig {
     if flags & cacheOnly != 0 { isCacheOnly = true }
     leavesStale = flags & noRefresh != 0
     preloads = flags & preload != 0
-    if unsafe config.hold_ms == TL_HOLD_NONE {
+    if unsafe config.hold_ms == TL_WINDOW_HOLD_NONE {
       holdMs = 0
     } else if unsafe config.hold_ms > 0 {
       holdMs = Int64(

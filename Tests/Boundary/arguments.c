@@ -142,7 +142,7 @@ static void profiles(void) {
 #define LOG(change, expected) \
   PROFILE((profile.capabilities = TL_SERVER_LOG, (void)(change)), expected)
 
-/* header: "speaks of the pages, counts and order of the other kinds contradicts it" */
+/* header: "These must be 0, else opening is #TL_E_INVALID" */
 static void contradictions(void) {
   LOG(profile.capabilities |= TL_SERVER_LOG_REFUSES | TL_SERVER_LOG_EPOCH, TL_OK);
   LOG(profile.capabilities |= TL_SERVER_IDEMPOTENT_SEND, TL_OK);

@@ -107,7 +107,7 @@ static void each_number(const char *file) {
 static void a_client_on_a_file_works_or_is_refused(void) { each_number(path); }
 static void a_client_in_memory_works_or_is_refused(void) { each_number(NULL); }
 
-/* header: "an opening is #TL_E_STORAGE" */
+/* header: "no descriptor is free for it or for #tl_client_event_fd" */
 static void the_reason_names_the_event_descriptor(void) {
   tl_client *client = NULL;
   tl_client_config config = memory_config();

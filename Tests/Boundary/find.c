@@ -64,7 +64,7 @@ static void hits(void) {
   EXPECT(tl_search_switch(client, 1), TL_NONE);
   EXPECT(tl_client_search(client, &search, &batch), TL_OK);
   CHECK(tl_batch_hits(batch, &count) == NULL && count == 0);
-  CHECK(searched(batch).unbuilt > 0 && searched(batch).asked == TL_ASKED);
+  CHECK(searched(batch).unbuilt > 0 && searched(batch).asked == TL_ASKED_YES);
   tl_batch_free(batch);
   build(client);
 
@@ -137,7 +137,7 @@ static void filters(void) {
   tl_client_free(client);
 }
 
-/* header: "the look begins again" */
+/* header: "the check starts again" */
 static void checked(void) {
   tl_client *client = caught_up();
   EXPECT(tl_search_switch(client, 1), TL_OK);
@@ -161,7 +161,7 @@ static void relevance(void) {
   EXPECT(tl_search_switch(client, 1), TL_OK);
   build(client);
   tl_search search = search_for("zprava");
-  search.order = TL_BY_RELEVANCE;
+  search.order = TL_HIT_ORDER_RELEVANCE;
   search.limit = 2;
   tl_batch *before = NULL, *batch = NULL;
   uint64_t seen[COUNT] = {0};
@@ -171,7 +171,7 @@ static void relevance(void) {
     EXPECT(tl_client_search(client, &search, &batch), TL_OK);
     const tl_hit *hits = tl_batch_hits(batch, &count);
     tl_searched told = searched(batch);
-    CHECK(told.count == COUNT && told.counted == TL_COUNTED);
+    CHECK(told.count == COUNT && told.counted == TL_COUNTED_ALL);
     for (size_t i = 0; i < count; i++) {
       for (size_t k = 0; k < found; k++) CHECK(seen[k] != hits[i].message.number);
       CHECK(hits[i].searchable.size == 0 && hits[i].mark_count > 0);
@@ -210,9 +210,9 @@ static void relevance(void) {
   tl_client_free(stranger);
   tl_batch_free(before);
   search.behind = NULL;
-  search.order = TL_BY_TIME;
+  search.order = TL_HIT_ORDER_TIME;
   EXPECT(tl_client_search(client, &search, &batch), TL_OK);
-  CHECK(searched(batch).counted == TL_NOT_COUNTED);
+  CHECK(searched(batch).counted == TL_COUNTED_NOT);
   tl_batch_free(batch);
   tl_client_free(client);
 }
@@ -279,14 +279,14 @@ static void misuse(void) {
   search.limit = 0;
   search.order = 2;
   EXPECT(tl_client_search(client, &search, &batch), TL_E_INVALID);
-  search.order = TL_BY_TIME;
+  search.order = TL_HIT_ORDER_TIME;
   EXPECT(tl_client_search(client, &search, &batch), TL_OK);
   /* Only hits by relevance have an order, and only they are gone through. */
   tl_search next = search_for("a");
   next.behind = batch;
   tl_batch *page = NULL;
   EXPECT(tl_client_search(client, &next, &page), TL_E_INVALID);
-  next.order = TL_BY_RELEVANCE;
+  next.order = TL_HIT_ORDER_RELEVANCE;
   EXPECT(tl_client_search(client, &next, &page), TL_E_INVALID);
   tl_batch_free(batch);
   tl_query rows = {.struct_size = sizeof rows, .conversation = view("c")};

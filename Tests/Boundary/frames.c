@@ -298,7 +298,7 @@ static uint32_t open_with(tl_status status, tl_opened opened, char *payload, siz
   tl_batch_free(batch);
   CHECK(hooked.dropped == 0);
   tl_client_free(client);
-  /* header: "Runs exactly once, when the client is freed or its opening failed." */
+  /* header: "Runs exactly once, when the client is freed or its opening failed" */
   CHECK(hooked.dropped == 1);
   return flags;
 }

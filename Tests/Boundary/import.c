@@ -157,7 +157,7 @@ static void misuse(void) {
   tl_client_free(client);
 }
 
-/* header: "the step that comes there gives #TL_E_INCOMPLETE, and goes on" */
+/* header: "the step that comes there gives #TL_E_INCOMPLETE, and continues" */
 static void an_array_that_grows(void) {
   tl_client *client = open_memory();
   tl_work *work = NULL;

@@ -115,7 +115,7 @@ static void what_it_shows(void) {
   tl_batch_free(batch);
   CHECK(status_of(list).unread >= 1);
 
-  /* header: "JSON array of the ids of users who are typing now" */
+  /* header: "JSON array of ids of users who are typing now" */
   EXPECT(receive(client, "{\"type\":\"typing\",\"conversation_id\":\"b\",\"user_id\":\"you\","
                          "\"event\":\"begin\",\"at\":\"2024-05-01T10:31:00\"}"), TL_OK);
   list_poll(&screen, list);
@@ -143,7 +143,7 @@ static void what_it_shows(void) {
   CHECK(row->draft.size == 0 && row->draft_reply_to.size == 0);
   tl_batch_free(batch);
 
-  /* header: "Conversations with a message that waits to be sent stand first." */
+  /* header: "Conversations with a message that waits to be sent are first." */
   EXPECT(tl_client_disconnected(client), TL_OK);
   send_text(client, "\"mine\"", NULL);
   list_poll(&screen, list);
@@ -226,7 +226,7 @@ static void drafts_stay(void) {
   turn(client);
   CHECK(row_count(client) == 2);
   EXPECT(tl_client_disconnected(client), TL_OK);
-  /* header: "Operations, drafts, read markers, refs of updates, what was forgotten here" */
+  /* header: "operations, drafts, read markers, refs of updates, what was forgotten" */
   EXPECT(tl_client_clear(client), TL_OK);
   CHECK(row_count(client) == 1);
   tl_client_free(client);

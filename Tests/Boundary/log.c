@@ -114,7 +114,7 @@ static void push(tl_client *client, const char *previous) {
   EXPECT(receive(client, text), TL_OK);
 }
 
-/* header: "as they are after all entries up to `as_of_entry`, the last one of the stretch that" */
+/* header: "as they are after all entries up to `as_of_entry`, the last one of" */
 static void whole_as_of_an_entry(void) {
   present = COUNT;
   tl_client *client = open_log(NULL);

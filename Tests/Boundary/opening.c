@@ -218,7 +218,7 @@ static void in_use(void) {
   opens();
 }
 
-/* header: "A file that more than one name leads to (hard links) is refused" */
+/* header: "#TL_E_STORAGE also means that more than one name leads to the file (hard links)" */
 static void more_than_one_name(void) {
   for (int killed = 0; killed < 2; killed++) {
     make(killed);

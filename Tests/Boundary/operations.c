@@ -49,7 +49,7 @@ static void offline_restart_confirmed(void) {
   size_t count = 0;
   const tl_message *rows = window_rows(window, &batch, &count);
   if (count == 4) {
-    /* header: "stands behind all others, in the order of sending; `id` is its client id" */
+    /* header: "A pending message is after all others, in the order of sending" */
     CHECK(rows[2].state == TL_MESSAGE_QUEUED && rows[2].operation == first);
     CHECK(rows[2].time_us == 0 && rows[2].id.size > 0 && rows[2].stamp.size == 0);
     CHECK(is(rows[2].payload, "\"mine\"") && is(rows[2].sender, "me"));
@@ -128,7 +128,7 @@ static void pending_row_moves(void) {
   turn(client);
   screen_poll(&screen, window);
   CHECK(screen.count == 3 && screen.numbers[2] == number);
-  /* header: "Once confirmed it moves to its place and keeps its `number`." */
+  /* header: "Once confirmed it moves to its position and keeps its `number`." */
   EXPECT(push_message(client, server_message("m2", "me", 20, "\"mine\"", client_id)), TL_OK);
   screen_poll(&screen, window);
   CHECK(screen.count == 3 && screen.numbers[1] == number);

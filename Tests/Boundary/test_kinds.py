@@ -10,7 +10,7 @@ from support import message, take
 
 class Kinds(unittest.TestCase):
     def test_an_order_that_is_not_of_times_is_refused(self):
-        # header: "places by time are refused with TL_E_UNSUPPORTED"
+        # header: "without TL_SERVER_SEQUENCE or TL_SERVER_LOG opening is TL_E_UNSUPPORTED"
         refused = tideline.Profile(order_not_time=True)
         with self.assertRaisesRegex(tideline.UnsupportedError, "numbers, or a log"):
             tideline.Client(user_id="me", profile=refused)

@@ -30,8 +30,8 @@ DAMAGED = "TL_E_DAMAGED"
 LOCKED = "TL_E_LOCKED"
 HEAD = """# Statuses
 
-For each status that a function lists in [the header](../Include/tideline.h), a call that gives it
-and the reason that `tl_last_error` has then. [errors.md](errors.md) says what the host does.
+For each status that a function lists in [the header](../../Include/tideline.h), a call that gives
+it and the reason that `tl_last_error` has then. [errors.md](errors.md) says what the host does.
 
 This page is made by `make statuses` and is not edited. `Tests/Boundary/test_statuses.py` makes all
 of the calls in each `make py`, and fails where a listed status has no call, where a call gives a
@@ -56,7 +56,12 @@ no function returns them. Running out of memory ends the process.
 | function | status | why |
 |---|---|---|
 """
-COMMENT = re.compile(r"/\*\*((?:(?!\*/).)*)\*/\s*TL_API TL_CHECK tl_status\s+(tl_\w+)\(", re.S)
+COMMENT = re.compile(r"(?:/\*\*((?:(?!\*/).)*)\*/|///[^\n]*)\s*TL_API TL_CHECK tl_status\s+(tl_\w+)"
+                     r"\(([^)]*)\)", re.S)
+# What the header says once of any function, of one on such a handle, and of one with such a struct.
+ANY = {"TL_OK", "TL_E_INVALID"}
+CLOSING = re.compile(r"\s*tl_(?:client|window|list|items|work) \*")
+SIZED = re.compile(r"typedef struct (\w+) \{\s*uint32_t struct_size")
 
 
 @functools.cache
@@ -65,10 +70,14 @@ def listed():
     text = (ROOT / "Include" / "tideline.h").read_text()
     known = set(re.findall(r"^  (TL_\w+) = -?\d+,? ", text.split("typedef int32_t tl_status")[1]
                            .split("};")[0], re.M))
-    own, others = {}, {}
-    for comment, name in COMMENT.findall(text):
-        result = re.sub(r"\s+\*\s+", " ", comment.split("@return")[1])
-        own[name] = known.intersection(re.findall(r"#(TL_\w+)", result))
+    own, others, sized = {}, {}, set(SIZED.findall(text))
+    for comment, name, parameters in COMMENT.findall(text):
+        result = re.sub(r"\s+", " ", comment.partition("@return")[2])
+        own[name] = ANY.union(known.intersection(re.findall(r"#(TL_\w+)", result)))
+        if CLOSING.match(parameters) and name != "tl_client_event_fd":
+            own[name].add("TL_E_CLOSED")
+        if sized.intersection(re.findall(r"tl_\w+", parameters)):
+            own[name].add("TL_E_TOO_NEW")
         # `(as #tl_window_open)` in brackets is about one status.
         others[name] = re.findall(r"\b[Aa]s #(tl_\w+)", re.sub(r"\([^)]*\)", "", result))
 
@@ -140,8 +149,8 @@ class Statuses(unittest.TestCase):
         self.assertEqual(wrong, [])
 
     def test_no_call_gives_what_is_not_listed(self):
-        """header: "Where TL_E_STORAGE is listed, TL_E_DAMAGED may come as well"
-        header: "On a tl_storage any call on a client may end with TL_E_LOCKED" """
+        """header: "TL_E_DAMAGED where TL_E_STORAGE is listed"
+        header: "on a client with a tl_storage TL_E_LOCKED" """
         known = listed()
         wrong = []
         for case, status, _ in outcomes():

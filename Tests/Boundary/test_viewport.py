@@ -27,7 +27,7 @@ class Host:
 
 class Viewports(unittest.TestCase):
     def test_what_is_visible_stays(self):
-        """header: "It stays where it is whatever comes, goes or changes its height" """
+        """header: "It stays where it is whatever is added, removed or changes its height" """
         for bottom_up in (False, True):
             host = Host(1000, bottom_up=bottom_up)
             host.place()

@@ -155,7 +155,7 @@ static void scrolls_to(void) {
   lay_out(viewport);
   tl_viewport_status status = state(viewport);
   CHECK(status.below == 0 && status.flags & TL_VIEWPORT_NEAR_BOTTOM);
-  CHECK(status.bar_start + status.bar_size >= TL_BAR_TRACK - 1);
+  CHECK(status.bar_start + status.bar_size >= TL_VIEWPORT_BAR_TRACK - 1);
   target.key = 1;
   EXPECT(tl_viewport_scroll_to(viewport, &target), TL_E_INVALID);
   target.edge = TL_EDGE_TOP;

@@ -79,7 +79,7 @@ static void scrolling(void) {
   EXPECT(tl_window_trim(window, 10, 20), TL_OK);
   settle(client, window, &shown);
   CHECK(shown.count == 20);
-  /* header: "The window keeps it alive until it is freed." The client goes first. */
+  /* header: "keeps the client alive until the window is freed." The client goes first. */
   tl_client_free(client);
   tl_diff *diff = (tl_diff *)&row;
   EXPECT(tl_window_poll(window, &diff), TL_E_CLOSED);
@@ -131,7 +131,7 @@ static void misuse(void) {
   OPENED(config.rows_max = 200001, TL_E_INVALID);
   OPENED(config.hold_ms = 60000, TL_OK);
   OPENED(config.hold_ms = 60001, TL_E_INVALID);
-  OPENED(config.hold_ms = TL_HOLD_NONE, TL_OK);
+  OPENED(config.hold_ms = TL_WINDOW_HOLD_NONE, TL_OK);
   tl_window_config good = window_config();
   tl_window *window = NULL;
   EXPECT(tl_window_open(client, &good, NULL), TL_E_INVALID);
@@ -258,7 +258,7 @@ static void events_and_entities(void) {
     CHECK(items[0].low_us == INT64_MIN && items[0].high_us == INT64_MAX);
     /* header: "Its number; grows, never reused." */
     CHECK(items[0].reserved == 0 && memcmp(items[0].reserved_words, none, sizeof none) == 0);
-    /* header: "Give items with a greater `seq`; 0 for all." */
+    /* header: "`after` gives only greater numbers; 0: all." */
     tl_batch *rest = NULL;
     EXPECT(tl_client_quarantined(client, view("c"), items[0].seq, 0, &rest), TL_NONE);
   }

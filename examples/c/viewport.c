@@ -58,8 +58,9 @@ static int draw(tl_viewport *viewport, const char *title) {
   tl_layout_free(layout);
   tl_viewport_status state = {.struct_size = sizeof state};
   if (failed(tl_viewport_state(viewport, &state))) return 1;
-  uint32_t first = (uint32_t)((uint64_t)state.bar_start * LINES / TL_BAR_TRACK);
-  uint32_t last = (uint32_t)((uint64_t)(state.bar_start + state.bar_size) * LINES / TL_BAR_TRACK);
+  uint64_t end = (uint64_t)state.bar_start + state.bar_size;
+  uint32_t first = (uint32_t)((uint64_t)state.bar_start * LINES / TL_VIEWPORT_BAR_TRACK);
+  uint32_t last = (uint32_t)(end * LINES / TL_VIEWPORT_BAR_TRACK);
   printf("--- %s: rows %u to %u of %u%s\n", title, state.visible_first,
          state.visible_first + state.visible_count - 1, state.row_count,
          state.flags & TL_VIEWPORT_HELD_BOTTOM ? ", held to the end" : "");

@@ -116,12 +116,12 @@ extension tl_mark {
 
 extension tl_searched {
   private static func counted(_ page: HitPage) -> Int {
-    if page.count == nil { return TL_NOT_COUNTED }
-    return page.order?.isCut ?? false ? TL_COUNTED_AT_LEAST : TL_COUNTED
+    if page.count == nil { return TL_COUNTED_NOT }
+    return page.order?.isCut ?? false ? TL_COUNTED_AT_LEAST : TL_COUNTED_ALL
   }
 
   fileprivate init(_ page: HitPage) {
-    var asked = TL_ASKED
+    var asked = TL_ASKED_YES
     if page.asksNoWord { asked = TL_ASKED_NO_WORD }
     if page.asksOnlyExclusions { asked = TL_ASKED_ONLY_EXCLUSIONS }
     self.init(

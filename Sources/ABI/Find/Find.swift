@@ -152,8 +152,8 @@ extension SearchQuery {
     limit = try unsafe count(
       search.limit, zero: 50, atMost: Limits.searchHitsMax, "limit is over 1,000")
     switch unsafe Int(search.order) {
-    case TL_BY_TIME: isByRelevance = false
-    case TL_BY_RELEVANCE: isByRelevance = true
+    case TL_HIT_ORDER_TIME: isByRelevance = false
+    case TL_HIT_ORDER_RELEVANCE: isByRelevance = true
     default: throw .invalid("order is not a known value")
     }
     guard let behind = unsafe search.behind else { return }

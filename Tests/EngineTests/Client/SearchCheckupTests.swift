@@ -7,7 +7,7 @@ import Testing
 @testable import Store
 
 @Suite struct SearchCheckupTests {
-  /// header: "The step that finds that it has not gives #TL_E_DAMAGED"
+  /// header: "A step that finds a difference returns #TL_E_DAMAGED"
   @Test func aWrongIndexIsThrownAway() throws {
     let world = try World()
     #expect(throws: Failure.notFound("search is not switched on")) {

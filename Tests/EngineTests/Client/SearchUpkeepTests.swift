@@ -57,7 +57,7 @@ import Testing
   }
 
   /// Protects: words that went are gone once time has acted, without a call for it.
-  /// header: "Segments of the search index are merged here"
+  /// header: "merges index segments"
   @Test func wordsGoWhileTimeActs() throws {
     let world = try World()
     _ = try Finder(world.client).switchSearch(on: true)

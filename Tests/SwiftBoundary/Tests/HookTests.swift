@@ -72,7 +72,7 @@ final class Notes: Sendable {
     #expect(notes.values.withLock { $0.lines }.contains { $0.hasPrefix("no answer in time") })
   }
 
-  /// header: "Runs exactly once, when the client is freed or its opening failed."
+  /// header: "Runs exactly once, when the client is freed or its opening failed"
   @Test func theLibraryLetsGoOfHooksOnce() throws {
     let notes = Notes()
     var client: Client? = try Client(options(notes))

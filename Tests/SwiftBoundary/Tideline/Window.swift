@@ -21,7 +21,7 @@ public final class Window {
       config.at = tl_at(at)
       config.id = views[1]
       config.count = count
-      config.hold_ms = TL_HOLD_NONE
+      config.hold_ms = TL_WINDOW_HOLD_NONE
       var out: OpaquePointer?
       try check(tl_window_open(client.handle, &config, &out))
       return try handed(out)

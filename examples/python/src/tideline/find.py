@@ -51,7 +51,7 @@ class Counted(enum.IntEnum):
 class Asked(enum.IntEnum):
     """Why nothing was asked: ``tl_asked``."""
 
-    ASKED = 0
+    YES = 0
     NO_WORD = 1
     ONLY_EXCLUSIONS = 2
 
