@@ -30,8 +30,8 @@ DAMAGED = "TL_E_DAMAGED"
 LOCKED = "TL_E_LOCKED"
 HEAD = """# Statuses
 
-For each status that a function lists in [the header](../Include/tideline.h), a call that gives it
-and the reason that `tl_last_error` has then. [errors.md](errors.md) says what the host does.
+For each status that a function lists in [the header](../../Include/tideline.h), a call that gives
+it and the reason that `tl_last_error` has then. [errors.md](errors.md) says what the host does.
 
 This page is made by `make statuses` and is not edited. `Tests/Boundary/test_statuses.py` makes all
 of the calls in each `make py`, and fails where a listed status has no call, where a call gives a

@@ -14,9 +14,9 @@ from .client import (
 from .conversations import ConversationList
 from .errors import (
     ClosedError, DamagedError, FrameError, FullError, IncompleteError, InternalError, InvalidError,
-    LockedError, MismatchError, NotFoundError, NotOursError, OfflineError, RefusedError, Status,
-    StorageError, TidelineError, TooLargeError, TooNewError, UnsupportedError, WrongKeyError,
-    last_error)
+    LockedError, MismatchError, NotFoundError, NotOursError, OfflineError, RefusedError,
+    ResyncError, Status, StorageError, TidelineError, TooLargeError, TooNewError, UnsupportedError,
+    WrongKeyError, last_error)
 from .find import Asked, Counted, Found, Hit, Mark, Order, Progress, Unsearched, Work
 from .items import Items
 from .keep import Budget, Imported, Room
@@ -49,5 +49,5 @@ __all__ = [
     "Layout", "Placed", "Viewport", "ViewportState", "Asked", "Counted", "Found", "Hit", "Mark",
     "Order", "Progress", "Work", "LeaseLost", "NoRoom", "Object", "Storage", "Budget", "Room",
     "Basis", "IdempotencyScope", "Imported", "PolicyChoice", "PolicyQuestion", "Unsearched",
-    "IncompleteError",
+    "IncompleteError", "ResyncError",
 ]
