@@ -5,6 +5,7 @@
  *   quickstart PORT USER CONVERSATION FILE
  */
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,10 @@ static void load_key(const char *file, uint8_t key[TL_KEY_BYTES]) {
   snprintf(path, sizeof path, "%s.key", file);
   FILE *f = fopen(path, "rb");
   if (f == NULL) {
-    if (getrandom(key, TL_KEY_BYTES, 0) != TL_KEY_BYTES || (f = fopen(path, "wb")) == NULL ||
+    /* Nobody else can read it, not for a moment. */
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0 || (f = fdopen(fd, "wb")) == NULL ||
+        getrandom(key, TL_KEY_BYTES, 0) != TL_KEY_BYTES ||
         fwrite(key, 1, TL_KEY_BYTES, f) != TL_KEY_BYTES) {
       perror(path);
       exit(1);

@@ -8,6 +8,7 @@ Stop it whenever you like: it goes on where it was.
 """
 
 import argparse
+import os
 import pathlib
 import sys
 
@@ -17,8 +18,9 @@ import tideline
 def key(path: pathlib.Path) -> bytes:
     """The key beside the file, as live.py keeps it."""
     if not path.exists():
-        path.write_bytes(__import__("os").urandom(tideline.KEY_BYTES))
-        path.chmod(0o600)
+        # Nobody else can read it, not for a moment.
+        with open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as new:
+            new.write(os.urandom(tideline.KEY_BYTES))
     return path.read_bytes()
 
 

@@ -91,15 +91,15 @@ def _fill(values: dict[str, Any], block: _Block, place: int) -> None:
     values["reply_to"] = (
         str(content[reply_to - base:reply_to - base + reply_to_size], "utf-8")
         if reply_to_size else None)
-    values["reactions"] = (
+    values["reactions_json"] = (
         content[reactions - base:reactions - base + reactions_size] if reactions_size else b"")
-    values["read_by"] = (
+    values["read_by_json"] = (
         content[read_by - base:read_by - base + read_by_size] if read_by_size else b"")
     values["rest"] = content[rest - base:rest - base + rest_size] if rest_size else b""
-    values["delivered_by"] = (
+    values["delivered_by_json"] = (
         content[delivered_by - base:delivered_by - base + delivered_by_size]
         if delivered_by_size else b"")
-    values["listened_by"] = (
+    values["listened_by_json"] = (
         content[listened_by - base:listened_by - base + listened_by_size]
         if listened_by_size else b"")
     values["sequence"] = sequence
@@ -127,11 +127,11 @@ class _Row(Message):
     stamp = _Field()
     payload = _Field()
     reply_to = _Field()
-    reactions = _Field()
-    read_by = _Field()
+    reactions_json = _Field()
+    read_by_json = _Field()
     rest = _Field()
-    delivered_by = _Field()
-    listened_by = _Field()
+    delivered_by_json = _Field()
+    listened_by_json = _Field()
     sequence = _Field()
     state = _Field()
     operation = _Field()

@@ -34,6 +34,8 @@ _log = logging.getLogger("tideline")
 _FROM_C = {1: logging.ERROR, 2: logging.WARNING, 3: logging.INFO, 4: logging.DEBUG}
 
 KEY_BYTES = 32
+#: In ``hold_ms``: every gap is drawn at once.
+HOLD_NONE = c.HOLD_NONE
 _QUERY_SIZE = ctypes.sizeof(c.Query)
 
 
@@ -372,12 +374,13 @@ class Client(Acts, Finds, Keeps):
     def window(
         self, conversation: str, at: At = At.LATEST, count: int = 0, *, id: str = "",
         time_us: int = 0, rows_max: int = 0, cache_only: bool = False, refresh: bool = True,
-        hold_ms: int = 1_000, preload: bool = False,
+        hold_ms: int = 0, preload: bool = False,
         policy: Policy = Policy.CACHE_THEN_NETWORK, limit_ms: int = 0, age_us: int = 0,
     ) -> Window:
         """Opens a window on a conversation; its first ``poll`` brings what is cached.
 
-        A gap that a catch-up under way will close is not drawn for ``hold_ms``; 0 draws all.
+        A gap that a catch-up under way will close is not drawn for ``hold_ms`` milliseconds, at
+        most 60,000; 0 is 1,000, and ``HOLD_NONE`` draws each gap at once.
         With ``preload`` the next page is loaded when ``show`` comes near an end.
         """
         texts = conversation.encode(), id.encode()
@@ -385,7 +388,7 @@ class Client(Acts, Finds, Keeps):
             struct_size=ctypes.sizeof(c.WindowConfig),
             flags=cache_only | (not refresh) << 1 | preload << 2,
             conversation=c.view(texts[0]), at=at, count=count, id=c.view(texts[1]),
-            time_us=time_us, rows_max=rows_max, hold_ms=hold_ms or c.HOLD_NONE,
+            time_us=time_us, rows_max=rows_max, hold_ms=hold_ms,
             policy=policy, limit_ms=limit_ms, age_us=age_us)
         return Window(self, config)
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import enum
-
+from ._words import Word
 from ._library import library
 
 
-class Status(enum.IntEnum):
+class Status(Word):
     """``tl_status``."""
 
     OK = 0

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
-import enum
 from typing import Optional, Union
 
+from ._words import Word
 from . import _batch
 from . import _library as c
 from .errors import Status, check
@@ -33,14 +33,14 @@ class Hit:
     searchable: str = ""
 
 
-class Order(enum.IntEnum):
+class Order(Word):
     """In which order hits come: ``tl_hit_order``."""
 
     TIME = 0
     RELEVANCE = 1
 
 
-class Counted(enum.IntEnum):
+class Counted(Word):
     """Whether hits were counted: ``tl_counted``."""
 
     NOT = 0
@@ -48,7 +48,7 @@ class Counted(enum.IntEnum):
     AT_LEAST = 2
 
 
-class Asked(enum.IntEnum):
+class Asked(Word):
     """Why nothing was asked: ``tl_asked``."""
 
     ASKED = 0

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import ctypes
 import logging
+import operator
 from typing import Any, Callable, Optional
 
 from . import _batch
 from . import _library as c
+from ._kept import Kept
 from .errors import Status, check
 from .values import Message, Page
 from .views import Diff, Fold, Item, ItemsState
-from .window import Window, apply, checksum
+from .window import Window
 
+_key = operator.attrgetter("key")
 _log = logging.getLogger("tideline")
 
 FoldFunction = Callable[[Message], Optional[Fold]]
@@ -40,8 +43,7 @@ class Items:
         self._handle = ctypes.c_void_p()
         # The window and the function must outlive the items.
         self.window = window
-        self.current: list[Item] = []
-        self._current_version = 0
+        self._kept: Kept[Item] = Kept()
         config = c.ItemsConfig(
             struct_size=ctypes.sizeof(c.ItemsConfig),
             flags=reversed | deleted << 1 | moderated << 2 | events << 3 | mixed << 4
@@ -86,6 +88,11 @@ class Items:
         if handle:
             c.library.tl_items_free(handle)
 
+    @property
+    def current(self) -> list[Item]:
+        """The items as of the last ``update``: a list of its own for each version."""
+        return self._kept.rows
+
     def poll(self) -> Optional[Diff]:
         """Polls the window and gives what changed of the items; None when nothing did."""
         out = ctypes.POINTER(c.Diff)()
@@ -99,25 +106,7 @@ class Items:
         diff = self.poll()
         if diff is None:
             return None
-        items: list[Optional[Item]] = list(self.current)
-        if diff.from_version == self._current_version:
-            apply(items, diff)
-        else:
-            # ``poll`` was called in between, or reading failed after it: all is read anew.
-            items = [None] * diff.row_count
-        place = 0
-        while place < len(items):
-            end = place
-            while end < len(items) and items[end] is None:
-                end += 1
-            for first in range(place, end, 10_000):
-                count = min(end - first, 10_000)
-                items[first:first + count] = self.read(first, count)
-            place = end + 1
-        self.current = [item for item in items if item is not None]
-        if checksum(item.key for item in self.current) != diff.checksum:
-            raise AssertionError("the list is not that of the items")
-        self._current_version = diff.to_version
+        self._kept.bring(diff, self.read, _key)
         return diff
 
     def read(self, first: int = 0, count: int = 10_000) -> tuple[Item, ...]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import enum
 import json
 from typing import Any, Optional
 
+from ._words import Word
 
-class OperationState(enum.IntEnum):
+
+class OperationState(Word):
     """How far an operation is."""
 
     QUEUED = 1
@@ -18,7 +19,7 @@ class OperationState(enum.IntEnum):
     SENT = 5
 
 
-class OperationWait(enum.IntEnum):
+class OperationWait(Word):
     """What an operation waits for."""
 
     NOTHING = 0
@@ -65,7 +66,7 @@ class Operation:
         return json.loads(self.result) if self.result else None
 
 
-class Typing(enum.IntEnum):
+class Typing(Word):
     """What the user does at the keyboard."""
 
     BEGIN = 1

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import ctypes
-import enum
 import logging
 from typing import Any, Callable, Optional
 
+from ._words import Word
 from . import _library as c
 from .errors import Status
 
 _log = logging.getLogger("tideline")
 
 
-class Object(enum.IntEnum):
+class Object(Word):
     """``tl_object``: a byte object of a name."""
 
     MAIN = 0

@@ -5,15 +5,15 @@ from __future__ import annotations
 import array
 import ctypes
 import dataclasses
-import enum
 from typing import Any, Callable, Iterable, Mapping, Optional, Sequence
 
+from ._words import Word
 from . import _library as c
 from .errors import Status, check
 from .views import Op
 
 
-class Edge(enum.IntEnum):
+class Edge(Word):
     """What a scroll to brings where: ``tl_edge``."""
 
     TOP = 0

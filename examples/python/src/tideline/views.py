@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import enum
+import datetime
 import json
 from typing import Any, Optional
 
+from ._words import Word, Words, moment
 from .errors import Status
 from .values import Basis, Message
 
 
-class ConversationFlags(enum.IntFlag):
+class ConversationFlags(Words):
     """Flags of a conversation."""
 
     PENDING = 1 << 0
@@ -41,6 +42,11 @@ class Conversation:
     client_id: Optional[str] = None
 
     @property
+    def activity(self) -> Optional[datetime.datetime]:
+        """When it was active last, in UTC; None where that is not known."""
+        return moment(self.activity_us)
+
+    @property
     def typing(self) -> tuple[str, ...]:
         """Who is typing now."""
         return tuple(json.loads(self.typing_json)) if self.typing_json else ()
@@ -68,8 +74,13 @@ class ListState:
     #: When the server was last asked for its list, by the device's clock, or 0.
     as_of_us: int = 0
 
+    @property
+    def as_of(self) -> Optional[datetime.datetime]:
+        """``as_of_us`` in UTC; None where it is 0."""
+        return moment(self.as_of_us)
 
-class At(enum.IntEnum):
+
+class At(Word):
     """Where a window opens, and what a load is around."""
 
     LATEST = 0
@@ -78,7 +89,7 @@ class At(enum.IntEnum):
     TIME = 3
 
 
-class LoadKind(enum.IntEnum):
+class LoadKind(Word):
     """What to load into a window."""
 
     INITIAL = 0
@@ -88,7 +99,7 @@ class LoadKind(enum.IntEnum):
     LAST = 4
 
 
-class OpKind(enum.IntEnum):
+class OpKind(Word):
     """One step of a difference."""
 
     INSERT = 1
@@ -118,7 +129,7 @@ class Diff:
     ops: tuple[Op, ...]
 
 
-class Waiting(enum.IntEnum):
+class Waiting(Word):
     """What a window waits for."""
 
     NOTHING = 0
@@ -151,8 +162,13 @@ class WindowState:
     #: When the server was last asked for all that is new there, by the device's clock, or 0.
     as_of_us: int = 0
 
+    @property
+    def as_of(self) -> Optional[datetime.datetime]:
+        """``as_of_us`` in UTC; None where it is 0."""
+        return moment(self.as_of_us)
 
-class ItemFlags(enum.IntFlag):
+
+class ItemFlags(Words):
     """What is drawn of an item. Before and first are older, whichever way the list is read."""
 
     GROUP = 1 << 0

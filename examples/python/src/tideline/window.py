@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import array
 import ctypes
+import operator
 from typing import TYPE_CHECKING, Any, Iterable, Optional, TypeVar, Union
 
 from . import _batch
 from . import _library as c
+from ._kept import Kept, summed
 from .conversations import ConversationList
 from .errors import Status, check
 from .values import Basis, Message, Page
@@ -133,9 +136,7 @@ def apply(rows: list[Optional[Row]], diff: Diff) -> None:
 
 def checksum(numbers: Iterable[int]) -> int:
     """The checksum of a list of row numbers, to be compared with a difference's."""
-    values = list(numbers)
-    total: int = c.library.tl_checksum((ctypes.c_uint64 * len(values))(*values), len(values))
-    return total
+    return summed(array.array("Q", numbers))
 
 
 class Rows:
@@ -149,7 +150,12 @@ class Rows:
 
     def __init__(self, window: Union[Window, ConversationList]) -> None:
         self.window = window
-        self.items: list[Any] = []
+        self._kept: Kept[Any] = Kept()
+
+    @property
+    def items(self) -> list[Any]:
+        """The rows as of the last poll: a list of its own for each version."""
+        return self._kept.rows
 
     @property
     def messages(self) -> list[Message]:
@@ -164,22 +170,9 @@ class Rows:
     def poll(self) -> Optional[Diff]:
         """Polls and reads what is new or changed; None when nothing changed."""
         diff = self.window.poll()
-        if diff is None:
-            return None
-        rows: list[Any] = list(self.items)
-        apply(rows, diff)
-        row = 0
-        while row < len(rows):
-            end = row
-            while end < len(rows) and rows[end] is None:
-                end += 1
-            while row < end:
-                # A read may be cut where its content is very large.
-                found = self.window.rows(row, min(end - row, 10_000))
-                rows[row:row + len(found)] = found
-                row += len(found)
-            row += 1
-        self.items = [item for item in rows if item is not None]
-        if checksum(item.number for item in self.items) != diff.checksum:
-            raise AssertionError("the list is not the window's")
+        if diff is not None:
+            self._kept.bring(diff, self.window.rows, _number)
         return diff
+
+
+_number = operator.attrgetter("number")
