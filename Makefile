@@ -185,7 +185,7 @@ interop: lib
 	@sh Scripts/setup.sh xmpp
 	@sh Scripts/interop.sh $(LIB) $(SERVERS)
 
-## The types of the Python package.
+## The types of the Python package, and ruff with its defaults.
 types: setup
 	@sh Scripts/types.sh
 

@@ -13,5 +13,6 @@ if ! cmp -s examples/terminal/requirements.txt "$environment/requirements.txt"; 
   "$environment/bin/pip" install --quiet -r examples/terminal/requirements.txt
   cp examples/terminal/requirements.txt "$environment/requirements.txt"
 fi
+"$environment/bin/ruff" check --quiet --cache-dir "$environment/ruff" examples/python
 exec "$environment/bin/mypy" --strict --cache-dir "$environment/cache" \
   examples/python/src/tideline examples/terminal/tideline_terminal

@@ -7,16 +7,31 @@ import ctypes
 import dataclasses
 import itertools
 import struct
-from typing import Any, Callable, Dict, Optional, TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from . import _library as c
 from .errors import check
 from .operations import Operation, OperationState, OperationWait
 from .values import (
-    Action, Change, ChangeKind, Coverage, Entity, EntityKind, Event, EventKind, Gap, Message,
-    MessageFlags, MessageState, Origin, Page, Quarantined, Stop)
-from .views import (
-    Conversation, ConversationFlags, Diff, Item, ItemFlags, Op, OpKind)
+    Action,
+    Change,
+    ChangeKind,
+    Coverage,
+    Entity,
+    EntityKind,
+    Event,
+    EventKind,
+    Gap,
+    Message,
+    MessageFlags,
+    MessageState,
+    Origin,
+    Page,
+    Quarantined,
+    Stop,
+)
+from .views import Conversation, ConversationFlags, Diff, Item, ItemFlags, Op, OpKind
 
 # `tl_message` and its fellows, each view as an address and a size.
 _MESSAGE = struct.Struct(c.RECORDS["tl_message"])
@@ -31,14 +46,14 @@ _CONVERSATION = struct.Struct(c.RECORDS["tl_conversation"])
 class _Block:
     """The bytes of a batch, and the address at which the library had them."""
 
-    __slots__ = ("bytes", "base")
+    __slots__ = ("base", "bytes")
 
     def __init__(self, content: bytes, base: int) -> None:
         self.bytes = content
         self.base = base
 
 
-class _Members(Dict[int, Any]):
+class _Members(dict[int, Any]):
     """The members of an enumeration: asking it for one takes longer than all else of a field."""
 
     def __init__(self, kind: Callable[[int], Any]) -> None:
@@ -60,7 +75,7 @@ class _Field:
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
-    def __get__(self, message: Optional[_Row], owner: type) -> Any:
+    def __get__(self, message: _Row | None, owner: type) -> Any:
         if message is None:
             return self
         values = message.__dict__

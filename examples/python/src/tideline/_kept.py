@@ -8,7 +8,8 @@ from __future__ import annotations
 import array
 import ctypes
 import itertools
-from typing import Any, Callable, Generic, Optional, Sequence, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
 
 from . import _library as c
 from .views import Diff, OpKind
@@ -55,9 +56,9 @@ class Kept(Generic[_Row]):
             elif op.kind == OpKind.INSERT:
                 rows[op.row:op.row] = itertools.repeat(None, op.count)
                 numbers[op.row:op.row] = _NUMBER * op.count
-                fresh[op.row:op.row] = bytes(b"\1") * op.count
+                fresh[op.row:op.row] = b"\1" * op.count
             else:
-                fresh[op.row:end] = bytes(b"\1") * op.count
+                fresh[op.row:end] = b"\1" * op.count
         first = fresh.find(1)
         while first >= 0:
             end = fresh.find(0, first)

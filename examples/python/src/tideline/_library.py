@@ -5,7 +5,10 @@ from __future__ import annotations
 import ctypes
 import os
 import pathlib
-from ctypes import POINTER, c_char_p, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
+from ctypes import (
+    c_char_p,
+    c_void_p,
+)
 
 from ._generated import *
 

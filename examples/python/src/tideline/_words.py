@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import enum
-from typing import Optional
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 
@@ -33,7 +32,7 @@ class Words(enum.IntFlag):
             int(self), form)
 
 
-def moment(us: Optional[int]) -> Optional[datetime.datetime]:
+def moment(us: int | None) -> datetime.datetime | None:
     """Microseconds since 1970 as a time in UTC; None where there is none (0 or None), or where it
     is before the year 1 or after the year 9999."""
     if not us:

@@ -17,9 +17,14 @@ import asyncio
 import concurrent.futures
 import functools
 import os
+from collections.abc import AsyncIterator, Callable, Coroutine
 from types import TracebackType
 from typing import (
-    Any, AsyncIterator, Callable, Concatenate, Coroutine, Optional, ParamSpec, TypeVar, Union)
+    Any,
+    Concatenate,
+    ParamSpec,
+    TypeVar,
+)
 
 from . import client as _client
 from . import conversations as _conversations
@@ -68,15 +73,15 @@ class Client(_Called):
     plain: _client.Client
 
     def __init__(
-        self, make: Callable[[], _client.Client], connect: Optional[Connect],
-        backoff: Optional[Backoff],
+        self, make: Callable[[], _client.Client], connect: Connect | None,
+        backoff: Backoff | None,
     ) -> None:
         self._make, self._connect, self._backoff = make, connect, backoff
         self._worker = concurrent.futures.ThreadPoolExecutor(1, "tideline")
         self._news = asyncio.Event()
         #: How often there was news.
         self.turns = 0
-        self._running: Optional[asyncio.Task[None]] = None
+        self._running: asyncio.Task[None] | None = None
         self._is_closed = False
 
     async def call(
@@ -101,8 +106,8 @@ class Client(_Called):
         return self
 
     async def __aexit__(
-        self, kind: Optional[type[BaseException]], error: Optional[BaseException],
-        trace: Optional[TracebackType],
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         assert self._running is not None
         self._running.cancel()
@@ -147,7 +152,7 @@ class Client(_Called):
         return self.connection.is_connected
 
     @property
-    def trouble(self) -> Optional[Exception]:
+    def trouble(self) -> Exception | None:
         """Why the last connection ended, or could not be made; None while one is of use."""
         return self.connection.trouble
 
@@ -156,7 +161,7 @@ class Client(_Called):
         self.connection.reconnect()
 
     async def changes(
-            self, after: Optional[int] = None, limit: int = 0) -> AsyncIterator[Change]:
+            self, after: int | None = None, limit: int = 0) -> AsyncIterator[Change]:
         """Changes with a greater ``seq`` than ``after``, and then each as it is committed, without
         end.
 
@@ -274,11 +279,11 @@ class _Watched(_Called):
     async def __aexit__(self, *_: object) -> None:
         await self.call(self.plain.close)
 
-    def _update(self) -> Optional[Diff]:
+    def _update(self) -> Diff | None:
         """Polls, and brings the list along; in the worker thread."""
         raise NotImplementedError
 
-    async def poll(self) -> Optional[Diff]:
+    async def poll(self) -> Diff | None:
         """Brings the list to the newest committed state; None when nothing changed."""
         return await self.call(self._update)
 
@@ -306,7 +311,7 @@ class Window(_Watched):
         super()._open()
         self._rows = _window.Rows(self.plain)
 
-    def _update(self) -> Optional[Diff]:
+    def _update(self) -> Diff | None:
         return self._rows.poll()
 
     @property
@@ -338,7 +343,7 @@ class Items(_Watched):
 
     plain: _items.Items
 
-    def _update(self) -> Optional[Diff]:
+    def _update(self) -> Diff | None:
         return self.plain.update()
 
     @property
@@ -368,7 +373,7 @@ class ConversationList(_Watched):
         super()._open()
         self._rows = _window.Rows(self.plain)
 
-    def _update(self) -> Optional[Diff]:
+    def _update(self) -> Diff | None:
         return self._rows.poll()
 
     @property
@@ -381,8 +386,8 @@ class ConversationList(_Watched):
 
 
 def open(
-    path: Optional[Union[str, os.PathLike[str]]] = None, key: Optional[bytes] = None, *,
-    user_id: str, connect: Optional[Connect] = None, backoff: Optional[Backoff] = None,
+    path: str | os.PathLike[str] | None = None, key: bytes | None = None, *,
+    user_id: str, connect: Connect | None = None, backoff: Backoff | None = None,
     **options: Any,
 ) -> Client:
     """A client, to be entered by ``async with``: then its file is opened, and it connects.

@@ -12,12 +12,19 @@ import dataclasses
 import json
 import logging
 import random
-from typing import Any, Awaitable, Callable, Mapping, Optional, Protocol, TypeVar
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol, TypeVar
 
 from .client import Client
 from .errors import (
-    FrameError, FullError, InvalidError, MismatchError, OfflineError, StorageError,
-    TooLargeError)
+    FrameError,
+    FullError,
+    InvalidError,
+    MismatchError,
+    OfflineError,
+    StorageError,
+    TooLargeError,
+)
 
 _log = logging.getLogger("tideline")
 
@@ -31,7 +38,7 @@ class Transport(Protocol):
     async def send(self, frame: bytes) -> None:
         """Sends one frame, whole."""
 
-    async def receive(self) -> Optional[bytes]:
+    async def receive(self) -> bytes | None:
         """Waits for the next frame, whole; None when the server has closed the connection."""
 
     async def close(self) -> None:
@@ -78,7 +85,7 @@ class _Stream:
         self._writer.write(frame + b"\n")
         await self._writer.drain()
 
-    async def receive(self) -> Optional[bytes]:
+    async def receive(self) -> bytes | None:
         try:
             line = await self._reader.readline()
         except ValueError as error:
@@ -91,7 +98,7 @@ class _Stream:
 
 
 def stream(
-    host: str, port: int, *, hello: Optional[Mapping[str, Any]] = None, timeout_s: float = 20.0,
+    host: str, port: int, *, hello: Mapping[str, Any] | None = None, timeout_s: float = 20.0,
     frame_max: int = FRAME_MAX, **options: Any,
 ) -> Connect:
     """Connects by TCP, one JSON object a line.
@@ -144,7 +151,7 @@ class _WebSocket:
         except self._lost as error:
             raise ConnectionError(str(error)) from error
 
-    async def receive(self) -> Optional[bytes]:
+    async def receive(self) -> bytes | None:
         try:
             text = await self._socket.recv()
         except self._lost as error:
@@ -187,7 +194,7 @@ def websocket(
     return connect
 
 
-async def _within(work: Awaitable[_T], seconds: Optional[float]) -> _T:
+async def _within(work: Awaitable[_T], seconds: float | None) -> _T:
     """What ``asyncio.wait_for`` does, but for its defect: before Python 3.12 it lost a cancel that
     came together with the result, and what was to end went on."""
     task = asyncio.ensure_future(work)
@@ -220,16 +227,16 @@ class Connection:
     """
 
     def __init__(
-        self, client: Client, connect: Optional[Connect], call: Call, news: Callable[[], None],
-        backoff: Optional[Backoff] = None, send_s: float = 20.0,
+        self, client: Client, connect: Connect | None, call: Call, news: Callable[[], None],
+        backoff: Backoff | None = None, send_s: float = 20.0,
     ) -> None:
         self._client, self._connect, self._call, self._news = client, connect, call, news
         self._backoff = backoff or Backoff()
         self._send_s = send_s
-        self._transport: Optional[Transport] = None
+        self._transport: Transport | None = None
         self._wake, self._void, self._again = asyncio.Event(), asyncio.Event(), asyncio.Event()
         #: Why the last connection ended, or could not be made; None while one is of use.
-        self.trouble: Optional[Exception] = None
+        self.trouble: Exception | None = None
 
     @property
     def is_connected(self) -> bool:
@@ -284,7 +291,7 @@ class Connection:
             except asyncio.TimeoutError:
                 pass
 
-    async def _turn(self) -> Optional[int]:
+    async def _turn(self) -> int | None:
         """One turn, in the order that keeps the descriptor honest: frames, changes, timers."""
         while (transport := self._transport) is not None and not self._void.is_set():
             frame = await self._call(self._client.next_frame)
@@ -298,7 +305,7 @@ class Connection:
                 break
             await self._call(self._client.frame_sent, frame.id)
         self._news()
-        wait: Optional[int] = await self._call(self._client.advance)
+        wait: int | None = await self._call(self._client.advance)
         if (await self._call(self._client.state)).reconnect_wanted:
             self._void.set()
         return wait
@@ -365,4 +372,4 @@ class Connection:
                 task.cancel()
 
 
-__all__ = ["Backoff", "Connection", "Connect", "Transport", "stream", "websocket"]
+__all__ = ["Backoff", "Connect", "Connection", "Transport", "stream", "websocket"]

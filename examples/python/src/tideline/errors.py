@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ._words import Word
 from ._library import library
+from ._words import Word
 
 
 class Status(Word):

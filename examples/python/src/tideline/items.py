@@ -5,7 +5,8 @@ from __future__ import annotations
 import ctypes
 import logging
 import operator
-from typing import Any, Callable, Optional
+from collections.abc import Callable
+from typing import Any
 
 from . import _batch
 from . import _library as c
@@ -18,7 +19,7 @@ from .window import Window
 _key = operator.attrgetter("key")
 _log = logging.getLogger("tideline")
 
-FoldFunction = Callable[[Message], Optional[Fold]]
+FoldFunction = Callable[[Message], Fold | None]
 
 
 class Items:
@@ -38,7 +39,7 @@ class Items:
         self, window: Window, *, reversed: bool = False, deleted: bool = False,
         moderated: bool = False, events: bool = False, mixed: bool = False,
         unread_line: bool = False, gap_min: int = 0, zone_offset_min: int = 0,
-        fold: Optional[FoldFunction] = None,
+        fold: FoldFunction | None = None,
     ) -> None:
         self._handle = ctypes.c_void_p()
         # The window and the function must outlive the items.
@@ -68,7 +69,7 @@ class Items:
                 out.contents.bits = answer.bits
                 if answer.zone_offset_min is not None:
                     out.contents.zone_offset_min = answer.zone_offset_min
-            except Exception:
+            except Exception:  # noqa: BLE001
                 _log.exception("the fold function failed")
 
         return c.FoldHook(hook)
@@ -93,14 +94,14 @@ class Items:
         """The items as of the last ``update``: a list of its own for each version."""
         return self._kept.rows
 
-    def poll(self) -> Optional[Diff]:
+    def poll(self) -> Diff | None:
         """Polls the window and gives what changed of the items; None when nothing did."""
         out = ctypes.POINTER(c.Diff)()
         if check(c.library.tl_items_poll(self._handle, ctypes.byref(out))) == Status.NONE:
             return None
         return _batch.diff(out)
 
-    def update(self) -> Optional[Diff]:
+    def update(self) -> Diff | None:
         """Polls and brings ``current`` along; None when nothing changed. Rows, ranges and places
         in ``current`` are as of when the item was read."""
         diff = self.poll()
@@ -120,7 +121,7 @@ class Items:
         finally:
             c.library.tl_batch_free(batch)
 
-    def page(self, item: int, first: int = 0, count: int = 0) -> Optional[Page]:
+    def page(self, item: int, first: int = 0, count: int = 0) -> Page | None:
         """Messages of an item with their coverage, in the order of the list."""
         batch = ctypes.c_void_p()
         status = check(c.library.tl_items_messages(
@@ -137,26 +138,26 @@ class Items:
         page = self.page(item, first, count)
         return page.messages if page else ()
 
-    def find(self, id: str) -> Optional[tuple[int, int]]:
+    def find(self, id: str) -> tuple[int, int] | None:
         """The item of a message and the place of the message inside of it."""
         text, item, place = id.encode(), ctypes.c_uint32(), ctypes.c_uint32()
         status = check(c.library.tl_items_find(
             self._handle, c.view(text), ctypes.byref(item), ctypes.byref(place)))
         return (item.value, place.value) if status == Status.OK else None
 
-    def find_key(self, key: int) -> Optional[int]:
+    def find_key(self, key: int) -> int | None:
         """The item that has a key."""
         item = ctypes.c_uint32()
         status = check(c.library.tl_items_find_key(self._handle, key, ctypes.byref(item)))
         return item.value if status == Status.OK else None
 
-    def bits(self, item: int, place: int = 0) -> Optional[int]:
+    def bits(self, item: int, place: int = 0) -> int | None:
         """What the function gave for one message of an item."""
         out = ctypes.c_uint64()
         status = check(c.library.tl_items_bits(self._handle, item, place, ctypes.byref(out)))
         return out.value if status == Status.OK else None
 
-    def range(self, index: int) -> Optional[tuple[int, int]]:
+    def range(self, index: int) -> tuple[int, int] | None:
         """The first item of a range that ends at a split, and how many it has."""
         first, count = ctypes.c_uint32(), ctypes.c_uint32()
         status = check(c.library.tl_items_range(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from typing import Any, Optional
+from typing import Any
 
 from ._words import Word
 
@@ -37,7 +37,7 @@ class Performed:
     that it sends, or None."""
 
     operation: int
-    number: Optional[int]
+    number: int | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,12 +45,12 @@ class Operation:
     """One thing the user did. ``request`` and ``result`` are JSON as they were given."""
 
     id: int
-    number: Optional[int]
+    number: int | None
     state: OperationState
     waiting: OperationWait
     attempts: int
     upload_permille: int
-    retry_ms: Optional[int]
+    retry_ms: int | None
     verb: str
     conversation: str
     message: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import json
-from typing import Any, Optional
+from typing import Any
 
 from ._words import Word, Words, moment
 from .errors import Status
@@ -49,6 +49,9 @@ class Capabilities(Words):
     LOG_EPOCH = 1 << 8
 
 
+_NOTHING_MORE = Capabilities(0)
+
+
 @dataclasses.dataclass(frozen=True)
 class Profile:
     """What the host knows of its server. The defaults are the protocol's first server."""
@@ -62,7 +65,7 @@ class Profile:
     overlap_ms: int = 0
     deletion_horizon_s: int = 0
     zone_offset_min: int = 0
-    capabilities: Capabilities = Capabilities(0)
+    capabilities: Capabilities = _NOTHING_MORE
     push_lossless: bool = False
     counts_hidden: bool = False
     unknown_frames: bool = False
@@ -148,7 +151,7 @@ class State:
     operations_stuck: int = 0
 
     @property
-    def as_of(self) -> Optional[datetime.datetime]:
+    def as_of(self) -> datetime.datetime | None:
         """The greatest server time that was seen, in UTC; None before any."""
         return moment(self.as_of_us)
 
@@ -228,7 +231,7 @@ class SyncStatus:
     step_back_us: int = 0
 
     @property
-    def as_of(self) -> Optional[datetime.datetime]:
+    def as_of(self) -> datetime.datetime | None:
         """``as_of_us`` in UTC; None where it is 0."""
         return moment(self.as_of_us)
 
@@ -306,7 +309,7 @@ class Message:
     sender: str
     stamp: str
     payload: bytes
-    reply_to: Optional[str]
+    reply_to: str | None
     reactions_json: bytes
     read_by_json: bytes
     rest: bytes
@@ -314,10 +317,10 @@ class Message:
     listened_by_json: bytes
     sequence: int
     state: MessageState = MessageState.CONFIRMED
-    operation: Optional[int] = None
+    operation: int | None = None
     upload_permille: int = 1000
-    edited_us: Optional[int] = None
-    client_id: Optional[str] = None
+    edited_us: int | None = None
+    client_id: str | None = None
 
     @property
     def json(self) -> Any:
@@ -325,12 +328,12 @@ class Message:
         return json.loads(self.payload)
 
     @property
-    def time(self) -> Optional[datetime.datetime]:
+    def time(self) -> datetime.datetime | None:
         """The server's time of it in UTC; None until the server has given one."""
         return moment(self.time_us)
 
     @property
-    def edited(self) -> Optional[datetime.datetime]:
+    def edited(self) -> datetime.datetime | None:
         """When it was edited last, in UTC; None where it was not, or nobody said when."""
         return moment(self.edited_us)
 
@@ -366,12 +369,12 @@ class Gap:
     high_us: int
 
     @property
-    def low(self) -> Optional[datetime.datetime]:
+    def low(self) -> datetime.datetime | None:
         """Its older end in UTC; None at the start of the conversation."""
         return moment(self.low_us)
 
     @property
-    def high(self) -> Optional[datetime.datetime]:
+    def high(self) -> datetime.datetime | None:
         """Its newer end in UTC; None where it goes on to the present."""
         return moment(self.high_us)
 
@@ -396,7 +399,7 @@ class Coverage:
     gaps: tuple[Gap, ...]
     deletions_as_of_us: int
     content_as_of_us: int
-    total_count: Optional[int]
+    total_count: int | None
     known_count: int
     marks_as_of_us: int
     stale_count: int

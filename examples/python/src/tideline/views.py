@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import json
-from typing import Any, Optional
+from typing import Any
 
 from ._words import Word, Words, moment
 from .errors import Status
@@ -34,15 +34,15 @@ class Conversation:
     id: str
     title: str
     body: bytes
-    last_read: Optional[str]
+    last_read: str | None
     draft: bytes
-    draft_reply_to: Optional[str]
+    draft_reply_to: str | None
     typing_json: bytes
-    last: Optional[Message]
-    client_id: Optional[str] = None
+    last: Message | None
+    client_id: str | None = None
 
     @property
-    def activity(self) -> Optional[datetime.datetime]:
+    def activity(self) -> datetime.datetime | None:
         """When it was active last, in UTC; None where that is not known."""
         return moment(self.activity_us)
 
@@ -75,7 +75,7 @@ class ListState:
     as_of_us: int = 0
 
     @property
-    def as_of(self) -> Optional[datetime.datetime]:
+    def as_of(self) -> datetime.datetime | None:
         """``as_of_us`` in UTC; None where it is 0."""
         return moment(self.as_of_us)
 
@@ -163,7 +163,7 @@ class WindowState:
     as_of_us: int = 0
 
     @property
-    def as_of(self) -> Optional[datetime.datetime]:
+    def as_of(self) -> datetime.datetime | None:
         """``as_of_us`` in UTC; None where it is 0."""
         return moment(self.as_of_us)
 
@@ -194,12 +194,12 @@ class Item:
     row: int
     row_count: int
     #: In which range of splits it lies; None for those that go on to the present.
-    range: Optional[int]
+    range: int | None
     #: Its place in its open group.
     place: int
     group_count: int
     #: Days since 1970-01-01 where the host is; None where the server has given no time yet.
-    day: Optional[int]
+    day: int | None
     gap_us: int
     #: Of its oldest message.
     number: int
@@ -216,7 +216,7 @@ class ItemsState:
     item_count: int
     row_count: int
     range_count: int
-    unread_item: Optional[int]
+    unread_item: int | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -227,4 +227,4 @@ class Fold:
     fold: int = 0
     bits: int = 0
     #: Minutes that the host's days are east of UTC then; None for those of the items.
-    zone_offset_min: Optional[int] = None
+    zone_offset_min: int | None = None

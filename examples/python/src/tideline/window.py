@@ -5,7 +5,8 @@ from __future__ import annotations
 import array
 import ctypes
 import operator
-from typing import TYPE_CHECKING, Any, Iterable, Optional, TypeVar, Union
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _batch
 from . import _library as c
@@ -51,7 +52,7 @@ class Window:
         if handle:
             c.library.tl_window_free(handle)
 
-    def poll(self) -> Optional[Diff]:
+    def poll(self) -> Diff | None:
         """Moves to the newest committed state; None when nothing changed."""
         out = ctypes.POINTER(c.Diff)()
         if check(c.library.tl_window_poll(self._handle, ctypes.byref(out))) == Status.NONE:
@@ -77,7 +78,7 @@ class Window:
         """Loads newer messages behind a loaded one, or behind the last row."""
         return self.load(LoadKind.AFTER, count, number=number, past_gaps=past_gaps)
 
-    def page(self, first: int, count: int) -> Optional[Page]:
+    def page(self, first: int, count: int) -> Page | None:
         """Rows as of the last poll with their coverage; None when no row is there."""
         batch = ctypes.c_void_p()
         status = check(c.library.tl_window_rows(self._handle, first, count, ctypes.byref(batch)))
@@ -93,7 +94,7 @@ class Window:
         page = self.page(first, count)
         return page.messages if page else ()
 
-    def find(self, id: str) -> Optional[int]:
+    def find(self, id: str) -> int | None:
         """The row of a message by id, without a scan."""
         text, out = id.encode(), ctypes.c_uint32()
         status = check(c.library.tl_window_find(self._handle, c.view(text), ctypes.byref(out)))
@@ -121,7 +122,7 @@ class Window:
             Waiting(out.waiting), Status(out.trouble), out.anchor, Basis(out.basis), out.as_of_us)
 
 
-def apply(rows: list[Optional[Row]], diff: Diff) -> None:
+def apply(rows: list[Row | None], diff: Diff) -> None:
     """Brings a list along by one difference; rows that are new or changed become None."""
     for op in diff.ops:
         if op.kind == OpKind.REMOVE:
@@ -148,7 +149,7 @@ class Rows:
     ...     draw(rows.messages)
     """
 
-    def __init__(self, window: Union[Window, ConversationList]) -> None:
+    def __init__(self, window: Window | ConversationList) -> None:
         self.window = window
         self._kept: Kept[Any] = Kept()
 
@@ -167,7 +168,7 @@ class Rows:
         """The rows of a list of conversations."""
         return self.items
 
-    def poll(self) -> Optional[Diff]:
+    def poll(self) -> Diff | None:
         """Polls and reads what is new or changed; None when nothing changed."""
         diff = self.window.poll()
         if diff is not None:
