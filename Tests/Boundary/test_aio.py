@@ -82,8 +82,10 @@ class Transport:
                 self.server.cut_after = None
                 self.hand(None)
                 return
-        self.hand({"type": request["type"], "request_id": request["request_id"], "status": "ok",
-                   "data": self.server.answer(request)})
+        head = {"type": request["type"], "request_id": request["request_id"]}
+        data = self.server.answer(request)
+        self.hand({**head, "status": "error", "error": {"code": data[0], "message": data[1]}}
+                  if isinstance(data, tuple) else {**head, "status": "ok", "data": data})
 
     async def receive(self):
         return await self.frames.get()
@@ -288,6 +290,49 @@ class Aio(unittest.IsolatedAsyncioTestCase):
                 server.push("two")
                 async for _ in client.changes():
                     pass
+
+    async def test_all_since_a_time_is_fetched_and_no_more(self):
+        server = Server([
+            message(number, created_at=f"2024-05-01T{number // 60:02}:{number % 60:02}:00")
+            for number in range(1, 401)])
+        async with opened(server, self.time) as client:
+            await client.sync("c")
+            rows = (await client.messages("c")).messages
+            server.requests.clear()
+            # What is here reaches further back: nothing older is asked for.
+            found = [row.id async for row in client.since("c", rows[10].time_us)]
+            self.assertEqual(found, [f"m{number}" for number in range(400, 361, -1)])
+            self.assertEqual([one["offset"] for one in server.requests
+                              if one["type"] == "get_messages"], [0])
+            # In pages, further back than what is here; each once.
+            since = rows[0].time_us - 100 * 60_000_000
+            found = [row.id async for row in client.since("c", since, page=30)]
+            self.assertEqual(found, [f"m{number}" for number in range(400, 251, -1)])
+            self.assertEqual(len([row async for row in client.since("c", 0)]), 400)
+
+    async def test_what_the_server_refuses_ends_the_search(self):
+        server = Server([message(number) for number in range(1, 3)])
+        true = server.answer
+        async with opened(server, self.time) as client:
+            server.answer = lambda request: (
+                ("forbidden", "no") if request["type"] == "get_messages" else true(request))
+            searched = asyncio.ensure_future(self.collected(client.since("c", 0)))
+            await self.time.until(client, searched.done)
+            self.assertEqual(searched.result(), [])
+
+    async def collected(self, iterator):
+        return [row async for row in iterator]
+
+    async def test_each_connection_is_told(self):
+        server = Server([message(1)])
+        async with opened(server, self.time) as client:
+            seen = []
+            async for number in client.connections():
+                seen.append(number)
+                if number == 3:
+                    break
+                server.transports[-1].hand(None)
+            self.assertEqual(seen, [1, 2, 3])
 
     async def test_a_cancelled_sync_is_dropped(self):
         server = Server()

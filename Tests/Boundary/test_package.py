@@ -10,7 +10,6 @@ import logging
 import os
 import pathlib
 import pickle
-import runpy
 import stat
 import subprocess
 import sys
@@ -22,9 +21,7 @@ from tideline import _library
 from tideline._kept import Kept, summed
 from tideline.views import Diff, Op
 
-from support import ROOT, message
-
-PACKAGE = ROOT / "examples" / "python"
+from support import message
 
 
 def push(client, number, **more):
@@ -137,30 +134,43 @@ class Values(unittest.TestCase):
 
 
 class KeyFiles(unittest.TestCase):
-    def test_nobody_else_reads_a_key_of_an_example(self):
+    def test_nobody_else_reads_a_key_file(self):
         """Not for a moment: it is created so, with any mask of the process."""
-        mask = os.umask(0)
-        self.addCleanup(os.umask, mask)
-        seen = []
-        true = os.open
+        self.addCleanup(os.umask, os.umask(0))
+        seen, true = [], os.open
 
         def watched(path, flags, mode=0o777, **more):
             descriptor = true(path, flags, mode, **more)
-            if str(path).endswith(".key") and flags & os.O_CREAT:
-                seen.append(stat.S_IMODE(os.fstat(descriptor).st_mode))
+            seen.append(stat.S_IMODE(os.fstat(descriptor).st_mode))
             return descriptor
         with tempfile.TemporaryDirectory() as folder:
-            for name in ("live.py", "import.py"):
-                example = runpy.run_path(str(PACKAGE / "examples" / name))
-                load = example.get("load_key") or example["key"]
-                path = pathlib.Path(folder, name)
-                os.open = watched
-                try:
-                    key = load(path if name == "live.py" else path.with_suffix(".key"))
-                finally:
-                    os.open = true
-                self.assertEqual(len(key), tideline.KEY_BYTES)
-        self.assertEqual(seen, [0o600, 0o600])
+            path = pathlib.Path(folder, "file.key")
+            os.open = watched
+            try:
+                key = tideline.key_file(path)
+            finally:
+                os.open = true
+            self.assertEqual(seen, [0o600])
+            self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o600)
+            self.assertEqual(len(key), tideline.KEY_BYTES)
+            self.assertEqual(tideline.key_file(path), key)
+            self.assertEqual(os.listdir(folder), ["file.key"])
+            path.write_bytes(b"short")
+            with self.assertRaisesRegex(ValueError, "holds 5 bytes, and a key has 32"):
+                tideline.key_file(path)
+
+    def test_another_program_that_makes_it_meanwhile_is_faster(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path, true = pathlib.Path(folder, "file.key"), os.urandom
+
+            def slow(size):
+                path.write_bytes(b"k" * size)
+                return true(size)
+            os.urandom = slow
+            try:
+                self.assertEqual(tideline.key_file(path), b"k" * tideline.KEY_BYTES)
+            finally:
+                os.urandom = true
 
 
 class Lists(unittest.TestCase):

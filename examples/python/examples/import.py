@@ -8,20 +8,10 @@ Stop it whenever you like: it goes on where it was.
 """
 
 import argparse
-import os
 import pathlib
 import sys
 
 import tideline
-
-
-def key(path: pathlib.Path) -> bytes:
-    """The key beside the file, as live.py keeps it."""
-    if not path.exists():
-        # Nobody else can read it, not for a moment.
-        with open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as new:
-            new.write(os.urandom(tideline.KEY_BYTES))
-    return path.read_bytes()
 
 
 def bar(progress: tideline.Progress, width: int = 40) -> str:
@@ -49,7 +39,8 @@ def main() -> None:
     parser.add_argument("--read", action="store_true", help="what others wrote is read already")
     parser.add_argument("--export", metavar="CONVERSATION")
     told = parser.parse_args()
-    secret = key(told.file.with_suffix(told.file.suffix + ".key"))
+    # The key beside the file, as live.py keeps it.
+    secret = tideline.key_file(f"{told.file}.key")
     with tideline.Client(told.file, secret, user_id=told.user) as client:
         if told.export:
             follow(client.export(told.export, sys.stdout.buffer.write))

@@ -10,22 +10,9 @@ A lost connection is made again; what was missed meanwhile is caught up. Needs t
 import argparse
 import asyncio
 import contextlib
-import os
-import pathlib
 
 import tideline
 import tideline.aio
-
-
-def load_key(file):
-    """The key of the file. It lies beside it only because this is an example: a real host keeps it
-    in the system's key store."""
-    path = pathlib.Path(f"{file}.key")
-    if not path.exists():
-        # Nobody else can read it, not for a moment.
-        with open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as new:
-            new.write(os.urandom(tideline.KEY_BYTES))
-    return path.read_bytes()
 
 
 async def show(client, conversation):
@@ -49,8 +36,11 @@ async def main():
     parser.add_argument("--file", help="the encrypted file; in memory without it")
     parser.add_argument("--seconds", type=float, default=10)
     arguments = parser.parse_args()
+    # The key lies beside the file only because this is an example: a real host keeps it in the
+    # system's key store.
+    key = tideline.key_file(f"{arguments.file}.key") if arguments.file else None
     async with tideline.aio.open(
-            arguments.file, load_key(arguments.file) if arguments.file else None,
+            arguments.file, key,
             user_id=arguments.user, catch_up_all=True,
             connect=tideline.aio.websocket(f"{arguments.url}/?user={arguments.user}")) as client:
         with contextlib.suppress(asyncio.TimeoutError):

@@ -32,7 +32,16 @@ from . import items as _items
 from . import window as _window
 from .connection import Backoff, Connect, Connection, Transport, stream, websocket
 from .errors import ClosedError, ResyncError, Status
-from .values import Change, Message, Policy, SyncKind, SyncPhase, SyncStatus
+from .values import (
+    Change,
+    From,
+    Message,
+    Policy,
+    Stop,
+    SyncKind,
+    SyncPhase,
+    SyncStatus,
+)
 from .views import Conversation, Diff, Item
 
 _P = ParamSpec("_P")
@@ -160,6 +169,18 @@ class Client(_Called):
         """Dials at once, such as when the device has another network."""
         self.connection.reconnect()
 
+    async def connections(self) -> AsyncIterator[int]:
+        """Once for each connection that is made, without end: how many there were. For what has to
+        be asked of the server each time, such as the list of conversations."""
+        seen = 0
+        while True:
+            turns = self.turns
+            if self.connection.made > seen:
+                seen = self.connection.made
+                yield seen
+            else:
+                await self.news(turns)
+
     async def changes(
             self, after: int | None = None, limit: int = 0) -> AsyncIterator[Change]:
         """Changes with a greater ``seq`` than ``after``, and then each as it is committed, without
@@ -209,6 +230,41 @@ class Client(_Called):
         except asyncio.CancelledError:
             self._worker.submit(self.plain.cancel, number)
             raise
+
+    async def since(
+            self, conversation: str, time_us: int, page: int = 1_000) -> AsyncIterator[Message]:
+        """All messages of a conversation after a time, the newest first; asks the server for those
+        that are missing, and waits for a connection where it has to. What the server refuses to
+        give is passed over.
+
+        Args:
+            time_us: The server's time in microseconds since 1970; 0 for the whole conversation.
+            page: How many are read at a time, at most 10,000.
+        """
+        where, number = From.LATEST, 0
+        asked: tuple[int, int] | None = None
+        given_up: set[tuple[int, int]] = set()
+        await self.sync(conversation)
+        while True:
+            found = await self.messages(conversation, where, number=number, limit=page)
+            gaps = {gap.before_row: (gap.low_us, gap.high_us) for gap in found.coverage.gaps
+                    if not gap.poisoned and (gap.low_us, gap.high_us) not in given_up}
+            # Rows after the newest gap: nothing is missing between them and those before.
+            first = max(gaps, default=0)
+            for message in reversed(found.messages[first:]):
+                if message.time_us <= time_us:
+                    return
+                where, number = From.BEFORE, message.number
+                yield message
+            if not gaps:
+                if found.coverage.stop is not Stop.LIMIT:
+                    return
+            elif gaps[first] == asked:
+                given_up.add(asked)
+            else:
+                status = await self.sync(conversation, SyncKind.OLDER, want=page)
+                # What failed for now is asked again; what did not help is not.
+                asked = None if status.result.is_transient else gaps[first]
 
     def window(self, conversation: str, *arguments: Any, **named: Any) -> Window:
         """A window on a conversation, to be entered by ``async with``; the arguments are those of

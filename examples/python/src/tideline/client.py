@@ -526,6 +526,32 @@ def _profile(profile: Profile, members: bytes) -> c.Profile:
         idempotency_scope=profile.idempotency_scope, idempotency_s=profile.idempotency_s)
 
 
+def key_file(path: str | os.PathLike[str]) -> bytes:
+    """The key in a file, which is made of random bytes where it is not there: nobody but this user
+    can read it. For programs without a key store of the system, which is the better place.
+
+    Raises:
+        ValueError: The file is there and does not hold ``KEY_BYTES`` bytes.
+    """
+    name = os.fspath(path)
+    if not os.path.exists(name):
+        # Written under another name, so that a program that dies leaves no part of a key.
+        made = f"{name}.{os.getpid()}"
+        with open(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as new:
+            new.write(os.urandom(KEY_BYTES))
+            new.flush()
+            os.fsync(new.fileno())
+        with contextlib.suppress(FileExistsError):
+            # Where another program was faster its key counts.
+            os.link(made, name)
+        os.unlink(made)
+    with open(name, "rb") as file:
+        key = file.read()
+    if len(key) != KEY_BYTES:
+        raise ValueError(f"{name} holds {len(key)} bytes, and a key has {KEY_BYTES}")
+    return key
+
+
 def frame_account(frame: bytes | str) -> str | None:
     """Tells which account a frame is for, as raw JSON string contents, or None."""
     data = frame.encode() if isinstance(frame, str) else bytes(frame)

@@ -235,6 +235,8 @@ class Connection:
         self._send_s = send_s
         self._transport: Transport | None = None
         self._wake, self._void, self._again = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        #: How many connections were made.
+        self.made = 0
         #: Why the last connection ended, or could not be made; None while one is of use.
         self.trouble: Exception | None = None
 
@@ -332,6 +334,7 @@ class Connection:
         try:
             await self._call(self._client.connected)
             self.trouble = None
+            self.made += 1
             self.wake()
             tasks = [asyncio.ensure_future(part)
                      for part in (self._receive(transport), self._void.wait())]
