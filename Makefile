@@ -37,7 +37,7 @@ TESTS := TL_TESTED=1 SWT_SWIFT_ERROR_BACKTRACING_ENABLED=0 $(SWIFT) test --scrat
   abi-accept c py py-run probe-test probe-run matrix xmpp ejabberd nats jmap interop statuses types swift-boundary screens sim sim-bin \
   sim-test sim-storage sim-commits sim-each-commit sim-retention sim-log import-kill sim-known sim-smoke sim-faults \
   sim-long sim-traces hostile faults asan tsan fuzz search-model bench bench-count bench-growth bench-retention \
-  bench-search bench-syscalls bench-worst bench-weight bench-page bench-setup server examples docs-lint demo \
+  bench-rows bench-search bench-syscalls bench-worst bench-weight bench-page bench-setup server examples docs-lint demo \
   terminal terminal-test screenshots test-build test-swift test-install asan-swift size install uninstall clean \
   dist dist-twice dist-try
 
@@ -186,7 +186,7 @@ interop: lib
 	@sh Scripts/setup.sh xmpp
 	@sh Scripts/interop.sh $(LIB) $(SERVERS)
 
-## The types of the Python package.
+## The types of the Python package, and ruff with its defaults.
 types: setup
 	@sh Scripts/types.sh
 
@@ -307,6 +307,11 @@ bench-weight: lib
 bench-retention: lib
 	@TIDELINE_LIBRARY=$(CURDIR)/$(LIB)/libtideline.so.1 PYTHONPATH=examples/python/src \
 	  $(PYTHON) Benchmarks/retention.py --messages $(MESSAGES)
+
+## What keeping a Python list of a window takes, beside the window's own poll.
+bench-rows: lib
+	@TIDELINE_LIBRARY=$(CURDIR)/$(LIB)/libtideline.so.1 PYTHONPATH=examples/python/src \
+	  $(PYTHON) Benchmarks/python_rows.py
 
 ## Search beside plain FTS5 that is given the same tokens, SQLCipher's, and LIKE. CPU=1 counts the
 ## time that a process had a core, on a machine that others use.

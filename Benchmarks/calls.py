@@ -75,7 +75,7 @@ def main():
 def read(messages):
     for message in messages:
         (message.number, message.time_us, message.flags, message.id, message.sender,
-         message.payload, message.reactions, message.reply_to)
+         message.payload, message.reactions_json, message.reply_to)
 
 
 def by_turns(what):

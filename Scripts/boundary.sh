@@ -1,12 +1,12 @@
 #!/bin/sh
-# Compiles and runs the C tests of the boundary: boundary.sh release|address|thread FOLDER [NAME]
+# Compiles and runs the tests of the boundary in C and C++: boundary.sh release|address|thread FOLDER [NAME]
 # With NAME only that one. The last line sums what ran.
 set -eu
-tests="Tests/Boundary/*.c"
+tests="Tests/Boundary/*.c Tests/Boundary/*.cpp"
 mode=$1 lib=$(cd "$2" && pwd)
 out=out/boundary-$mode
 mkdir -p "$out"
-warn="-std=c11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror -g -O1"
+warn="-D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror -g -O1"
 link="-Wl,--as-needed -L$lib -ltideline -Wl,-rpath,$lib -lpthread -ldl"
 if [ "$mode" = address ]; then
   toolchain=$(python3 Scripts/header.py toolchain)
@@ -24,12 +24,20 @@ elif [ "$mode" = thread ]; then
 else
   cc=gcc
 fi
-[ -z "${3:-}" ] || tests=Tests/Boundary/$3.c
+[ -z "${3:-}" ] || tests=$(ls Tests/Boundary/"$3".c*)
 passed=0 failed=0
 for source in $tests; do
-  name=$(basename "$source" .c)
+  name=$(basename "$source")
+  name=${name%.c*}
+  compiler=$cc standard=c11
+  case $source in
+  *.cpp)
+    standard=c++17
+    compiler=$(printf '%s' "$cc" | sed 's|^gcc|g++|; s|/clang |/clang++ |')
+    ;;
+  esac
   # shellcheck disable=SC2086
-  $cc $warn -IInclude -o "$out/$name" "$source" $link
+  $compiler -std=$standard $warn -IInclude -o "$out/$name" "$source" $link
   code=0
   TIDELINE_LIBRARY="$lib/libtideline.so.1" TL_TEST_MODE="$mode" \
     "$out/$name" >"$out/$name.log" 2>&1 || code=$?

@@ -44,12 +44,12 @@ def toolchain():
     return resources.parent.parent / "bin"
 
 
-def compile_units(folder, compiler, standard, language, options):
+def compile_units(folder, compiler, standard, language, options, name="tideline.h"):
     suffix = "cpp" if language == "c++" else "c"
     objects = []
     for index, body in enumerate(BODIES):
         source = folder / f"unit{index}.{suffix}"
-        source.write_text(UNIT % body)
+        source.write_text(UNIT.replace("tideline.h", name) % body)
         target = folder / f"unit{index}.o"
         command = [compiler, "-x", language, f"-std={standard}", *STRICT, *options,
                    f"-I{HEADER.parent}", "-c", str(source), "-o", str(target)]
@@ -72,7 +72,11 @@ def check():
         with tempfile.TemporaryDirectory() as folder:
             compile_units(pathlib.Path(folder), compiler, standard, language, options)
         print(f"header: {pathlib.Path(compiler).name} {standard}")
-    print(f"header: {len(matrix)} compilations, no warning")
+    for compiler in ("g++", str(toolchain() / "clang++")):
+        with tempfile.TemporaryDirectory() as folder:
+            compile_units(pathlib.Path(folder), compiler, "c++17", "c++", [], "tideline.hpp")
+        print(f"header: {pathlib.Path(compiler).name} tideline.hpp")
+    print(f"header: {len(matrix) + 2} compilations, no warning")
 
 
 def declarations():

@@ -1,9 +1,10 @@
 #!/bin/sh
-# Installs library, header and pkg-config file: install.sh BUILT DESTDIR PREFIX VERSION
+# Installs library, headers and pkg-config file: install.sh BUILT DESTDIR PREFIX VERSION
 set -eu
 built=$1 destdir=$2 prefix=$3 version=$4
 lib=$destdir$prefix/lib
 install -D -m 644 Include/tideline.h "$destdir$prefix/include/tideline.h"
+install -D -m 644 Include/tideline.hpp "$destdir$prefix/include/tideline.hpp"
 install -D -m 755 "$built" "$lib/libtideline.so.$version"
 strip --strip-unneeded "$lib/libtideline.so.$version"
 ln -sf "libtideline.so.$version" "$lib/libtideline.so.1"

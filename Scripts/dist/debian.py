@@ -71,7 +71,7 @@ def write(work, folder, library, version, glibc, linked, when, architecture, tri
     control(dev, dev.name, version, Architecture=architecture, Section="libdevel",
             Multi_Arch="same", Depends=same, Description="development files")
     control(python, python.name, version, Architecture="all", Section="python",
-            Depends=f"python3 (>= 3.9), {same}", Description="for Python 3")
+            Depends=f"python3 (>= 3.10), {same}", Description="for Python 3")
     paths = []
     for tree, kind in ((lib, architecture), (dev, architecture), (python, "all")):
         paths.append(folder / f"{tree.name}_{version}_{kind}.deb")

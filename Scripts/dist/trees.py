@@ -33,7 +33,8 @@ def put_development(prefix, libraries, version, fixed):
     else:
         pkg_config = pkg_config.replace("@PREFIX@", "${pcfiledir}/../..")
     pkg_config = pkg_config.replace("libdir=${prefix}/lib", f"libdir=${{prefix}}/{libraries}")
-    put(prefix / "include" / "tideline.h", ROOT / "Include" / "tideline.h")
+    for name in ("tideline.h", "tideline.hpp"):
+        put(prefix / "include" / name, ROOT / "Include" / name)
     put(prefix / libraries / "pkgconfig" / "tideline.pc", pkg_config)
     for name in ("tideline-config.cmake", "tideline-config-version.cmake"):
         text = (HERE / name).read_text().replace("@VERSION@", version)

@@ -9,6 +9,10 @@
 
 #include "tideline.h"
 
+#ifdef __cplusplus
+#define _Thread_local thread_local
+#endif
+
 static int passed, failed, broken;
 
 #define CHECK(condition)                                                       \

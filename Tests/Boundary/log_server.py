@@ -169,5 +169,5 @@ class Carried:
     def shown(self):
         """As the truth of the server."""
         return [(row.id, None if tideline.MessageFlags.DELETED in row.flags else row.json,
-                 {one: set(users) for one, users in json.loads(row.reactions or "{}").items()})
+                 {one: set(users) for one, users in json.loads(row.reactions_json or "{}").items()})
                 for row in self.page().messages]

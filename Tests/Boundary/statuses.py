@@ -143,7 +143,7 @@ def handle(w, client, function):
         client.receive(push(ROWS + 100))
     if kind == "items":
         # All that the window shows is one group, but where a split lies in it.
-        window = w.keep(client.window(ROOM, count=20, hold_ms=0))
+        window = w.keep(client.window(ROOM, count=20, hold_ms=tideline.HOLD_NONE))
         items = w.keep(tideline.Items(window, fold=lambda message: tideline.Fold(1)))
         if not function.endswith("_poll"):
             items.poll()
@@ -157,7 +157,7 @@ def handle(w, client, function):
         take(client, server())
         screen.poll()
         return screen
-    screen = (client.window(ROOM, count=20, hold_ms=0) if kind == "window"
+    screen = (client.window(ROOM, count=20, hold_ms=tideline.HOLD_NONE) if kind == "window"
               else client.conversation_list())
     if not function.endswith("_poll"):
         screen.poll()

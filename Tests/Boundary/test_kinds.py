@@ -52,7 +52,7 @@ class Kinds(unittest.TestCase):
                     "type": "message_reacted", "conversation_id": "c", "message_id": "m1",
                     "user_id": user, "reaction": "x", "added": added}))
             row, = client.messages("c").messages
-            self.assertEqual(json.loads(row.reactions), {"x": ["me"]})
+            self.assertEqual(json.loads(row.reactions_json), {"x": ["me"]})
 
 
 if __name__ == "__main__":

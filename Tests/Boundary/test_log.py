@@ -129,7 +129,7 @@ class Log(unittest.TestCase):
             client.perform({"type": verb, "conversation_id": room, "message_id": mine.id, **more})
         host.settle()
         self.equal(host)
-        self.assertEqual(json.loads(host.page().messages[-1].reactions), {"!": ["eva"]})
+        self.assertEqual(json.loads(host.page().messages[-1].reactions_json), {"!": ["eva"]})
         # The answer to a send is lost with its connection, and the process ends.
         client.send(room, "unanswered", client_id="key-2")
         host.carry()

@@ -60,7 +60,7 @@ class Run:
                          f"{'whole' if is_whole else 'not whole'})")
         rows = host.client.messages(self.room, limit=10_000).messages
         wrong = [row.id for row in rows if row.id in self.story.texts and
-                 json.loads(row.reactions or b"{}") != self.story.reactions.get(row.id, {})]
+                 json.loads(row.reactions_json or b"{}") != self.story.reactions.get(row.id, {})]
         self.lines.check(f"{name}: reactions are those of the room", not wrong,
                          f"({len(wrong)} differ)" if wrong else "")
         self.certificate(name, host.client)

@@ -88,7 +88,7 @@ class Trial:
         self.story.own[row.client_id] = long
         self.compare("an edit of a long text", host)
         self.check("a reaction, and one that is taken back",
-                   json.loads(self.newest(host).reactions) == {"!": [self.eva.id]})
+                   self.newest(host).reactions == (tideline.Reaction("!", (self.eva.id,)),))
         self.send(host, f"taken back {turn}")
         host.settle()
         client.perform({"type": "delete_message", "conversation_id": self.room,
@@ -118,11 +118,11 @@ class Trial:
             lambda: self.newest(host).json == self.story.texts[key]))
         self.story.react([key])
         self.check("a reaction that is pushed", host.wait_for(
-            lambda: self.newest(host).reactions and json.loads(self.newest(host).reactions)
-            == {"+": [self.jan.id]}))
+            lambda: self.newest(host).reactions == (
+                tideline.Reaction("+", (self.jan.id,)),)))
         self.jan.read(self.room, key)
         self.check("a receipt that is pushed", host.wait_for(
-            lambda: self.jan.id.encode() in self.newest(host).read_by))
+            lambda: tideline.Reader(self.jan.id) in self.newest(host).read_by))
         host.client.mark_read(self.room, [key])
         host.settle()
         host.sync(self.room)

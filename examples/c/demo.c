@@ -7,6 +7,7 @@
  *   demo PORT USER CONVERSATION FILE
  */
 #include "lines.h"
+#include <fcntl.h>
 #include <sys/random.h>
 #include <tideline.h>
 
@@ -139,7 +140,9 @@ static uint8_t key[TL_KEY_BYTES];
 static void make_key(void) {
   char path[1100];
   snprintf(path, sizeof path, "%s.key", file);
-  FILE *f = fopen(path, "wb");
+  /* Nobody else can read it, not for a moment. */
+  int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  FILE *f = fd < 0 ? NULL : fdopen(fd, "wb");
   if (f == NULL || getrandom(key, sizeof key, 0) != sizeof key ||
       fwrite(key, 1, sizeof key, f) != sizeof key || fclose(f) != 0)
     die("the key cannot be kept");

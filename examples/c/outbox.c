@@ -8,7 +8,7 @@
  */
 #include <tideline.h>
 
-#include "lines.h"
+#include "link.h"
 
 static const uint8_t key[TL_KEY_BYTES] = "an example; take random bytes";
 
@@ -73,25 +73,21 @@ static void show(tl_client *client, const char *conversation) {
   tl_batch_free(batch);
 }
 
-/* One exchange after the other until nothing is left to do, or the line is dead. */
-static void exchange(tl_client *client, struct line *line) {
-  must(tl_client_connected(client), "connected");
-  for (;;) {
-    tl_frame *frame;
-    while (tl_client_next_frame(client, &frame) == TL_OK) {
-      if (put_line(line, frame->bytes.data, frame->bytes.size) == 0)
-        must(tl_client_frame_sent(client, frame->id), "frame_sent");
-      tl_frame_free(frame);
-    }
-    tl_state state = {.struct_size = sizeof state};
+static void die(const char *what) {
+  fprintf(stderr, "%s\n", what);
+  exit(1);
+}
+
+/* Connected until nothing is left to do. */
+static void exchange(tl_client *client, int port, const char *user) {
+  tl_state state = {.struct_size = sizeof state};
+  struct link link;
+  link_init(&link, port, user);
+  do {
+    must(link_turn(&link, client, -1), "turn");
     must(tl_client_state(client, &state), "state");
-    if (state.operations_open == 0 && state.syncs_left == 0) break;
-    struct json got = get_line(line);
-    if (got.at == NULL) break;
-    /* Bad or useless frames are counted inside and change nothing. */
-    (void)!tl_client_receive(client, (tl_view){(const uint8_t *)got.at, got.size});
-  }
-  must(tl_client_disconnected(client), "disconnected");
+  } while (link.made == 0 || state.operations_open > 0 || state.syncs_left > 0);
+  link_close(&link, client);
 }
 
 static uint64_t write_message(tl_client *client, const char *conversation, const char *payload,
@@ -126,11 +122,8 @@ int main(int argc, char **argv) {
   tl_client *client = open_client(user, file);
   tl_sync_request newest = {.struct_size = sizeof newest, .conversation = text(room),
                             .kind = TL_SYNC_LIVE};
-  struct line line = {.fd = -1};
-  if (dial(&line, atoi(argv[1]), user) != 0) die("nobody listens");
   must(tl_client_sync(client, &newest, NULL), "sync");
-  exchange(client, &line);
-  hang_up(&line);
+  exchange(client, atoi(argv[1]), user);
 
   uint64_t first = write_message(client, room, "{\"text\":\"ahoj\"}", "outbox-1");
   uint64_t second = write_message(client, room, "{\"text\":\"see you at fife\"}", "outbox-2");
@@ -141,9 +134,7 @@ int main(int argc, char **argv) {
 
   client = open_client(user, file);
   list_operations(client, "after a restart");
-  if (dial(&line, atoi(argv[1]), user) != 0) die("nobody listens");
-  exchange(client, &line);
-  hang_up(&line);
+  exchange(client, atoi(argv[1]), user);
   list_operations(client, "connected");
   show(client, room);
 

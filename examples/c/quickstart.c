@@ -4,15 +4,14 @@
  *
  *   quickstart PORT USER CONVERSATION FILE
  */
-#include <arpa/inet.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/socket.h>
-#include <sys/time.h>
 #include <tideline.h>
-#include <unistd.h>
+
+#include "link.h"
 
 static void must(tl_status status, const char *what) {
   if (status >= TL_OK) return;
@@ -29,7 +28,10 @@ static void load_key(const char *file, uint8_t key[TL_KEY_BYTES]) {
   snprintf(path, sizeof path, "%s.key", file);
   FILE *f = fopen(path, "rb");
   if (f == NULL) {
-    if (getrandom(key, TL_KEY_BYTES, 0) != TL_KEY_BYTES || (f = fopen(path, "wb")) == NULL ||
+    /* Nobody else can read it, not for a moment. */
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0 || (f = fdopen(fd, "wb")) == NULL ||
+        getrandom(key, TL_KEY_BYTES, 0) != TL_KEY_BYTES ||
         fwrite(key, 1, TL_KEY_BYTES, f) != TL_KEY_BYTES) {
       perror(path);
       exit(1);
@@ -41,60 +43,21 @@ static void load_key(const char *file, uint8_t key[TL_KEY_BYTES]) {
   fclose(f);
 }
 
-static int send_line(int fd, const uint8_t *data, size_t size) {
-  while (size > 0) {
-    ssize_t n = send(fd, data, size, MSG_NOSIGNAL);
-    if (n <= 0) return -1;
-    data += n;
-    size -= (size_t)n;
-  }
-  return send(fd, "\n", 1, MSG_NOSIGNAL) == 1 ? 0 : -1;
-}
-
-/* Connects and logs in. NULL when there is no server: then we are offline. */
-static FILE *log_in(int port, const char *user, int *fd) {
-  struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-  struct timeval patience = {10, 0};
-  char hello[600];
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  *fd = socket(AF_INET, SOCK_STREAM, 0);
-  setsockopt(*fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  int n = snprintf(hello, sizeof hello, "{\"type\":\"hello\",\"user\":\"%s\"}", user);
-  if (connect(*fd, (struct sockaddr *)&address, sizeof address) != 0 ||
-      send_line(*fd, (const uint8_t *)hello, (size_t)n) != 0) {
-    close(*fd);
-    return NULL;
-  }
-  return fdopen(*fd, "r");
-}
-
-/* One exchange after the other until the sync has ended or the line is dead. */
-static void catch_up(tl_client *client, FILE *in, int fd, uint64_t sync) {
+/* Connected until the sync has ended; a server that cannot be reached is not waited for. */
+static int catch_up(tl_client *client, int port, const char *user, uint64_t sync) {
   tl_sync_status status = {.struct_size = sizeof status};
-  char *line = NULL;
-  size_t room = 0;
-  must(tl_client_connected(client), "connected");
-  for (;;) {
-    tl_frame *frame;
-    while (tl_client_next_frame(client, &frame) == TL_OK) {
-      printf("-> %.*s\n", (int)frame->bytes.size, frame->bytes.data);
-      if (send_line(fd, frame->bytes.data, frame->bytes.size) == 0)
-        must(tl_client_frame_sent(client, frame->id), "frame_sent");
-      tl_frame_free(frame);
-    }
+  struct link link;
+  link_init(&link, port, user);
+  do {
+    must(link_turn(&link, client, -1), "turn");
     must(tl_client_sync_status(client, sync, &status), "sync_status");
-    if (status.phase == TL_SYNC_ENDED) break;
-    ssize_t size = getline(&line, &room, in);
-    if (size <= 0) break;
-    /* Bad or useless frames are counted inside and change nothing. */
-    tl_status taken = tl_client_receive(client, (tl_view){(uint8_t *)line, (size_t)size - 1});
-    printf("<- %zd bytes, %s\n", size, tl_status_name(taken));
-  }
-  free(line);
-  must(tl_client_disconnected(client), "disconnected");
+  } while (status.phase != TL_SYNC_ENDED && link.trouble == NULL);
+  link_close(&link, client);
+  if (status.phase != TL_SYNC_ENDED) return 0;
   printf("sync: %s, %u requests, %u received, %u new, %u removed\n",
          tl_status_name(status.result), status.requests, status.received, status.inserted,
          status.removed);
+  return 1;
 }
 
 static void print_page(tl_client *client, const char *conversation) {
@@ -133,14 +96,7 @@ int main(int argc, char **argv) {
   tl_sync_request request = {.struct_size = sizeof request, .conversation = text(argv[3])};
   uint64_t sync;
   must(tl_client_sync(client, &request, &sync), "sync");
-  int fd;
-  FILE *in = log_in(atoi(argv[1]), argv[2], &fd);
-  if (in != NULL) {
-    catch_up(client, in, fd, sync);
-    fclose(in);
-  } else {
-    printf("offline: the cache answers\n");
-  }
+  if (!catch_up(client, atoi(argv[1]), argv[2], sync)) printf("offline: the cache answers\n");
   print_page(client, argv[3]);
   tl_client_free(client);
   return 0;

@@ -9,23 +9,14 @@
  * With KEYS there is no terminal: each key is pressed once the window waits for
  * nothing, and the end is the end.
  */
-#include <arpa/inet.h>
-#include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <termios.h>
 #include <tideline.h>
 #include <unistd.h>
 
-/* A connection with the bytes of a line that is not whole yet. */
-static struct {
-  int fd;
-  uint8_t *data;
-  size_t size, room;
-} line = {-1, NULL, 0, 0};
+#include "link.h"
 
 /* The screen's own list: the number of each row, kept up by differences alone. */
 static struct {
@@ -40,75 +31,6 @@ static void must(tl_status status, const char *what) {
 }
 
 static tl_view text(const char *s) { return (tl_view){(const uint8_t *)s, strlen(s)}; }
-
-static int send_all(const void *bytes, size_t size) {
-  const uint8_t *data = bytes;
-  while (size > 0) {
-    ssize_t n = send(line.fd, data, size, MSG_NOSIGNAL);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return -1;
-    data += n;
-    size -= (size_t)n;
-  }
-  return 0;
-}
-
-static void hang_up(tl_client *client) {
-  if (line.fd < 0) return;
-  close(line.fd);
-  line.fd = -1;
-  line.size = 0;
-  must(tl_client_disconnected(client), "disconnected");
-}
-
-static void dial(tl_client *client, int port, const char *user) {
-  struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-  char hello[600];
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  line.fd = socket(AF_INET, SOCK_STREAM, 0);
-  int n = snprintf(hello, sizeof hello, "{\"type\":\"hello\",\"user\":\"%s\"}\n", user);
-  if (connect(line.fd, (struct sockaddr *)&address, sizeof address) != 0 ||
-      send_all(hello, (size_t)n) != 0) {
-    close(line.fd);
-    line.fd = -1;
-    return;
-  }
-  must(tl_client_connected(client), "connected");
-}
-
-/* Reads what there is and hands in each whole line. */
-static void read_lines(tl_client *client) {
-  if (line.room - line.size < 1 << 16) {
-    line.data = realloc(line.data, line.room += 1 << 20);
-    if (line.data == NULL || line.room > 64 << 20) exit(1);
-  }
-  ssize_t n = recv(line.fd, line.data + line.size, line.room - line.size, MSG_DONTWAIT);
-  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (n <= 0) {
-    hang_up(client);
-    return;
-  }
-  line.size += (size_t)n;
-  size_t start = 0;
-  for (uint8_t *end; (end = memchr(line.data + start, '\n', line.size - start)) != NULL;) {
-    tl_view frame = {line.data + start, (size_t)(end - line.data) - start};
-    (void)!tl_client_receive(client, frame); /* a bad frame is counted inside */
-    start += frame.size + 1;
-  }
-  memmove(line.data, line.data + start, line.size - start);
-  line.size -= start;
-}
-
-static void send_frames(tl_client *client) {
-  tl_frame *frame;
-  while (tl_client_next_frame(client, &frame) == TL_OK) {
-    int lost = line.fd < 0 || send_all(frame->bytes.data, frame->bytes.size) != 0 ||
-               send_all("\n", 1) != 0;
-    if (!lost) must(tl_client_frame_sent(client, frame->id), "frame_sent");
-    tl_frame_free(frame);
-    if (lost) hang_up(client);
-  }
-}
 
 static void splice(size_t row, size_t out, size_t in) {
   if (list.count + in > list.room) {
@@ -264,18 +186,16 @@ int main(int argc, char **argv) {
                              .count = 20};
   tl_client *client;
   tl_window *window;
-  int32_t news;
+  struct link link;
   int more = 1;
   must(tl_client_open(&config, &client), "open");
-  must(tl_client_event_fd(client, &news), "event_fd");
   must(tl_window_open(client, &wanted, &window), "window");
-  if (keys == NULL) raw_keys();
+  link_init(&link, atoi(argv[1]), argv[2]);
+  if (keys == NULL) {
+    raw_keys();
+    link.other = STDIN_FILENO;
+  }
   while (more) {
-    if (line.fd < 0) dial(client, atoi(argv[1]), argv[2]);
-    int64_t wait;
-    must(tl_client_advance(client, &wait), "advance");
-    if (wait < 0 || wait > 1000) wait = 1000;
-    send_frames(client);
     tl_diff *diff;
     must(tl_window_poll(window, &diff), "poll");
     if (diff != NULL) {
@@ -288,20 +208,14 @@ int main(int argc, char **argv) {
     if (keys != NULL && status.row_count > 0 && status.waiting == TL_WAITING_NOTHING) {
       more = *keys != 0 && press(window, *keys++);
     }
-    struct pollfd fds[] = {{news, POLLIN, 0}, {line.fd, POLLIN, 0},
-                           {keys == NULL ? STDIN_FILENO : -1, POLLIN, 0}};
-    if (poll(fds, 3, (int)wait) < 0 && errno != EINTR) break;
-    if (line.fd >= 0 && fds[1].revents) read_lines(client);
+    must(link_turn(&link, client, 1000), "turn");
     char key;
-    if (fds[2].revents) more = read(STDIN_FILENO, &key, 1) == 1 && press(window, key);
-    tl_state state = {.struct_size = sizeof state};
-    must(tl_client_state(client, &state), "state");
-    if (state.reconnect_wanted) hang_up(client);
+    if (link.is_other_ready) more = read(STDIN_FILENO, &key, 1) == 1 && press(window, key);
   }
   printf("end: %zu rows in the list\n", list.count);
+  link_close(&link, client);
   tl_window_free(window);
   tl_client_free(client);
   free(list.numbers);
-  free(line.data);
   return 0;
 }

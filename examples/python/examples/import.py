@@ -14,14 +14,6 @@ import sys
 import tideline
 
 
-def key(path: pathlib.Path) -> bytes:
-    """The key beside the file, as live.py keeps it."""
-    if not path.exists():
-        path.write_bytes(__import__("os").urandom(tideline.KEY_BYTES))
-        path.chmod(0o600)
-    return path.read_bytes()
-
-
 def bar(progress: tideline.Progress, width: int = 40) -> str:
     part = progress.done / progress.total if progress.total else 1.0
     return f"[{'#' * int(part * width):{width}}] {part:4.0%}"
@@ -47,7 +39,8 @@ def main() -> None:
     parser.add_argument("--read", action="store_true", help="what others wrote is read already")
     parser.add_argument("--export", metavar="CONVERSATION")
     told = parser.parse_args()
-    secret = key(told.file.with_suffix(told.file.suffix + ".key"))
+    # The key beside the file, as live.py keeps it.
+    secret = tideline.key_file(f"{told.file}.key")
     with tideline.Client(told.file, secret, user_id=told.user) as client:
         if told.export:
             follow(client.export(told.export, sys.stdout.buffer.write))

@@ -8,14 +8,13 @@ fills the first gap, q quits; all else is sent. With --keys each is done once no
 """
 
 import argparse
-import json
+import asyncio
 import pathlib
-import select
-import socket
 import sys
 import textwrap
 
 import tideline
+import tideline.aio
 from tideline import Edge, ItemFlags, LoadKind, Waiting
 
 LINES, COLUMNS = 20, 72
@@ -95,38 +94,32 @@ class Screen:
         return True
 
 
-def run(client, screen, connection, commands):
-    """Carries frames, lets time act, draws, and does what the user says."""
-    drawn, rest = None, b""
+async def run(client, screen, commands):
+    """Draws whenever there is news, and does what the user says."""
+    drawn, typed, is_person = None, list(commands), not commands
+
+    def read():
+        typed.append(sys.stdin.readline().strip() or "q")
+        client.connection.wake()
+
+    if is_person:
+        asyncio.get_running_loop().add_reader(sys.stdin, read)
     while True:
-        for frame in client.frames():
-            connection.sendall(frame.bytes + b"\n")
-            client.frame_sent(frame.id)
-        screen.poll()
-        if (lines := screen.draw()) != drawn:
+        seen = client.turns
+        await client.call(screen.poll)
+        if (lines := await client.call(screen.draw)) != drawn:
             print("=" * COLUMNS, *lines, sep="\n", flush=True)
             drawn = lines
             continue
-        state = screen.window.state()
-        if commands and state.row_count and state.waiting == Waiting.NOTHING:
-            if not screen.press(commands.pop(0)):
-                return
-            continue
-        wait = client.advance()
-        listened = [connection, client.fileno(), *([] if commands else [sys.stdin])]
-        ready, _, _ = select.select(listened, [], [], None if wait is None else wait / 1_000)
-        if connection in ready:
-            received = connection.recv(1 << 16)
-            if not received:
-                return
-            *whole, rest = (rest + received).split(b"\n")
-            for frame in whole:
-                client.receive(frame)
-        if sys.stdin in ready and not screen.press(sys.stdin.readline().strip() or "q"):
+        state = await client.call(screen.window.state)
+        ready = is_person or (state.row_count and state.waiting == Waiting.NOTHING)
+        if not typed or not ready:
+            await client.news(seen)
+        elif not await client.call(screen.press, typed.pop(0)):
             return
 
 
-def main():
+async def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("port", type=int)
     parser.add_argument("user")
@@ -136,15 +129,13 @@ def main():
     arguments = parser.parse_args()
     # A real host takes random bytes and keeps them in the system's key store.
     key = b"an example; take random bytes..." if arguments.file else None
-    with tideline.Client(arguments.file, key, user_id=arguments.user) as client:
-        connection = socket.create_connection(("127.0.0.1", arguments.port))
-        hello = {"type": "hello", "user": arguments.user}
-        connection.sendall(json.dumps(hello).encode() + b"\n")
-        # The greeting is answered before anything else is.
-        connection.recv(1 << 16)
-        client.connected()
-        run(client, Screen(client, arguments.conversation), connection, arguments.keys.split())
+    connect = tideline.aio.stream(
+        "127.0.0.1", arguments.port, hello={"type": "hello", "user": arguments.user})
+    async with tideline.aio.open(
+            arguments.file, key, user_id=arguments.user, connect=connect) as client:
+        screen = await client.call(Screen, client.plain, arguments.conversation)
+        await run(client, screen, arguments.keys.split())
 
 
 if __name__ == "__main__":
-    main()
+    asyncio.run(main())

@@ -13,7 +13,7 @@ import asyncio
 import sys
 
 import tideline
-import websockets
+import tideline.aio
 
 DAY_US = 24 * 3600 * 1_000_000
 GAP = "       ~~~ gap ~~~"
@@ -25,17 +25,16 @@ class Screen:
 
     def __init__(self, window):
         self.window = window
-        self.rows = tideline.Rows(window)
 
-    def draw(self):
-        state = self.window.state()
+    async def draw(self):
+        state = await self.window.state()
         ends = ", at the start" * state.at_start + ", at the end" * state.at_end
         print(f"-- version {state.version}: {state.row_count} rows, {state.split_count} splits, "
               f"waits for {state.waiting.name.lower()}{ends}", flush=True)
         if state.gap_before:
             print(GAP)
         stretch = []
-        for index, row in enumerate(self.rows.messages):
+        for index, row in enumerate(self.window.messages):
             # Splits move without their rows' content, so flags are read with them.
             if index and tideline.MessageFlags.GAP_BEFORE in row.flags:
                 self.draw_stretch(stretch)
@@ -58,56 +57,47 @@ class Screen:
                 text = row.payload.decode(errors="replace")[:40]
                 print(f"{index:5}  {row.stamp[:19]}  {row.sender[:8]:8} {text}")
 
-    def press(self, key):
+    async def press(self, key):
         """What a key does; False is the end."""
-        window, rows = self.window, self.rows.messages
+        window, rows = self.window, self.window.messages
         if key == "q":
             return False
         if key == "u":
-            window.before(20)
+            await window.before(20)
         elif key == "d":
-            window.after(20)
+            await window.after(20)
         elif key == "l":
-            window.load(tideline.LoadKind.LAST, 20)
+            await window.load(tideline.LoadKind.LAST, 20)
         elif key == "j" and rows:
-            window.load(tideline.LoadKind.AROUND, 20, at=tideline.At.TIME,
-                        time_us=rows[0].time_us - 5 * DAY_US)
+            await window.load(tideline.LoadKind.AROUND, 20, at=tideline.At.TIME,
+                              time_us=rows[0].time_us - 5 * DAY_US)
         elif key == "f":
             gaps = [index for index, row in enumerate(rows)
                     if index and tideline.MessageFlags.GAP_BEFORE in row.flags]
-            print("fill:", bool(gaps) and window.fill(gaps[0]), flush=True)
+            print("fill:", bool(gaps) and await window.fill(gaps[0]), flush=True)
         return True
 
 
-async def run(screen, client, socket, keys):
+async def run(client, screen, keys):
     """One turn after the other until the keys are used up."""
-    typed = asyncio.Queue()
-    loop = asyncio.get_running_loop()
+    typed = list(keys or "")
     if keys is None:
-        loop.add_reader(sys.stdin, lambda: typed.put_nowait(sys.stdin.readline().strip()))
-    waiting = list(keys or "")
-    incoming = None
+        def read():
+            typed.extend(sys.stdin.readline().strip())
+            client.connection.wake()
+        asyncio.get_running_loop().add_reader(sys.stdin, read)
     while True:
-        for frame in client.frames():
-            await socket.send(frame.bytes.decode())
-            client.frame_sent(frame.id)
-        if screen.rows.poll():
-            screen.draw()
-        state = screen.window.state()
-        if keys is not None and state.row_count and state.waiting == tideline.Waiting.NOTHING:
-            if not waiting or not screen.press(waiting.pop(0)):
+        seen = client.turns
+        while await screen.window.poll():
+            await screen.draw()
+        state = await screen.window.state()
+        ready = keys is None or (
+            state.row_count and state.waiting == tideline.Waiting.NOTHING)
+        if ready and (typed or keys is not None):
+            if not typed or not await screen.press(typed.pop(0)):
                 return
-            continue
-        while not typed.empty():
-            for key in typed.get_nowait():
-                if not screen.press(key):
-                    return
-        wait = client.advance()
-        incoming = incoming or asyncio.ensure_future(socket.recv())
-        done, _ = await asyncio.wait({incoming}, timeout=min(0.2, (wait or 200) / 1000))
-        if done:
-            client.receive(incoming.result())
-            incoming = None
+        else:
+            await client.news(seen)
 
 
 async def main():
@@ -117,14 +107,12 @@ async def main():
     parser.add_argument("conversation")
     parser.add_argument("--keys")
     arguments = parser.parse_args()
-    with tideline.Client(user_id=arguments.user) as client:
-        with client.window(arguments.conversation, count=20) as window:
-            screen = Screen(window)
-            async with websockets.connect(
-                    f"{arguments.url}/?user={arguments.user}", max_size=None) as socket:
-                client.connected()
-                await run(screen, client, socket, arguments.keys)
-            print(f"end: {len(screen.rows.messages)} rows in the list")
+    connect = tideline.aio.websocket(f"{arguments.url}/?user={arguments.user}")
+    async with (
+            tideline.aio.open(user_id=arguments.user, connect=connect) as client,
+            client.window(arguments.conversation, count=20) as window):
+        await run(client, Screen(window), arguments.keys)
+        print(f"end: {len(window.messages)} rows in the list")
 
 
 if __name__ == "__main__":

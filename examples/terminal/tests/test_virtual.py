@@ -3,6 +3,8 @@
 import asyncio
 import unittest
 
+import tideline
+
 from virtual import World
 
 MINUTES_10 = 600_000
@@ -79,7 +81,7 @@ class Frames(unittest.IsolatedAsyncioTestCase):
 
     async def test_without_a_hold_time_they_are_drawn(self):
         """The test above is able to fail: the gaps are there, and only the hold time hides them."""
-        gaps = await self.live(World(LATENCY_MS, 0), 60_000)
+        gaps = await self.live(World(LATENCY_MS, tideline.HOLD_NONE), 60_000)
         self.assertGreater(len([gap for gap in gaps.gone if gap[1] - gap[0] <= HOLD_MS]), 10)
 
     async def test_what_takes_longer_than_the_hold_time_is_drawn(self):

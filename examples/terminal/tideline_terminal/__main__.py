@@ -34,8 +34,9 @@ def main() -> None:
                         help="how long a gap that is being filled is not drawn")
     parser.add_argument("--log", action="store_true", help="the server keeps a log")
     arguments = parser.parse_args()
-    session = Session(arguments.user, arguments.file, hold_ms=arguments.hold_ms,
-                      profile=profile(arguments.log))
+    session = Session(
+        arguments.user, arguments.file, hold_ms=arguments.hold_ms or tideline.HOLD_NONE,
+        profile=profile(arguments.log))
     ChatApp(session, arguments.port, conversation=arguments.conversation).run()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from datetime import date
 from typing import Callable, Optional
 
@@ -165,8 +164,7 @@ class Drawing:
 
 
 def _read_by_others(message: Message, user: str) -> bool:
-    readers = json.loads(message.read_by) if message.read_by else []
-    return any(reader != user for reader in readers)
+    return any(reader.user != user for reader in message.read_by)
 
 
 def event_text(message: Message) -> str:

@@ -22,7 +22,7 @@ def load_key(file: pathlib.Path) -> bytes:
     the system's key store."""
     path = pathlib.Path(f"{file}.key")
     if not path.exists():
-        path.touch(0o600)
+        path.touch(0o600, exist_ok=False)
         path.write_bytes(os.urandom(tideline.KEY_BYTES))
     return path.read_bytes()
 

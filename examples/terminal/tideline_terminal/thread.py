@@ -307,7 +307,4 @@ class Thread:
 
 def reactions_of(message: Message) -> dict[str, list[str]]:
     """Who reacted how."""
-    if not message.reactions:
-        return {}
-    found: dict[str, list[str]] = json.loads(message.reactions)
-    return found
+    return {one.reaction: list(one.users) for one in message.reactions}

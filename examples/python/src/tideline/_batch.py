@@ -7,16 +7,31 @@ import ctypes
 import dataclasses
 import itertools
 import struct
-from typing import Any, Callable, Dict, Optional, TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from . import _library as c
 from .errors import check
 from .operations import Operation, OperationState, OperationWait
 from .values import (
-    Action, Change, ChangeKind, Coverage, Entity, EntityKind, Event, EventKind, Gap, Message,
-    MessageFlags, MessageState, Origin, Page, Quarantined, Stop)
-from .views import (
-    Conversation, ConversationFlags, Diff, Item, ItemFlags, Op, OpKind)
+    Action,
+    Change,
+    ChangeKind,
+    Coverage,
+    Entity,
+    EntityKind,
+    Event,
+    EventKind,
+    Gap,
+    Message,
+    MessageFlags,
+    MessageState,
+    Origin,
+    Page,
+    Quarantined,
+    Stop,
+)
+from .views import Conversation, ConversationFlags, Diff, Item, ItemFlags, Op, OpKind
 
 # `tl_message` and its fellows, each view as an address and a size.
 _MESSAGE = struct.Struct(c.RECORDS["tl_message"])
@@ -31,14 +46,14 @@ _CONVERSATION = struct.Struct(c.RECORDS["tl_conversation"])
 class _Block:
     """The bytes of a batch, and the address at which the library had them."""
 
-    __slots__ = ("bytes", "base")
+    __slots__ = ("base", "bytes")
 
     def __init__(self, content: bytes, base: int) -> None:
         self.bytes = content
         self.base = base
 
 
-class _Members(Dict[int, Any]):
+class _Members(dict[int, Any]):
     """The members of an enumeration: asking it for one takes longer than all else of a field."""
 
     def __init__(self, kind: Callable[[int], Any]) -> None:
@@ -60,7 +75,7 @@ class _Field:
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
-    def __get__(self, message: Optional[_Row], owner: type) -> Any:
+    def __get__(self, message: _Row | None, owner: type) -> Any:
         if message is None:
             return self
         values = message.__dict__
@@ -91,15 +106,15 @@ def _fill(values: dict[str, Any], block: _Block, place: int) -> None:
     values["reply_to"] = (
         str(content[reply_to - base:reply_to - base + reply_to_size], "utf-8")
         if reply_to_size else None)
-    values["reactions"] = (
+    values["reactions_json"] = (
         content[reactions - base:reactions - base + reactions_size] if reactions_size else b"")
-    values["read_by"] = (
+    values["read_by_json"] = (
         content[read_by - base:read_by - base + read_by_size] if read_by_size else b"")
     values["rest"] = content[rest - base:rest - base + rest_size] if rest_size else b""
-    values["delivered_by"] = (
+    values["delivered_by_json"] = (
         content[delivered_by - base:delivered_by - base + delivered_by_size]
         if delivered_by_size else b"")
-    values["listened_by"] = (
+    values["listened_by_json"] = (
         content[listened_by - base:listened_by - base + listened_by_size]
         if listened_by_size else b"")
     values["sequence"] = sequence
@@ -127,11 +142,11 @@ class _Row(Message):
     stamp = _Field()
     payload = _Field()
     reply_to = _Field()
-    reactions = _Field()
-    read_by = _Field()
+    reactions_json = _Field()
+    read_by_json = _Field()
     rest = _Field()
-    delivered_by = _Field()
-    listened_by = _Field()
+    delivered_by_json = _Field()
+    listened_by_json = _Field()
     sequence = _Field()
     state = _Field()
     operation = _Field()

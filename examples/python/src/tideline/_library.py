@@ -5,7 +5,10 @@ from __future__ import annotations
 import ctypes
 import os
 import pathlib
-from ctypes import POINTER, c_char_p, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
+from ctypes import (
+    c_char_p,
+    c_void_p,
+)
 
 from ._generated import *
 
@@ -32,25 +35,48 @@ def load() -> ctypes.CDLL:
     the system's.
 
     Raises:
-        ImportError: when there is none, or it is of another generation.
+        ImportError: when there is none, it is another library, or it is of another generation.
     """
-    names = _candidates()
+    named = os.environ.get("TIDELINE_LIBRARY")
     trouble: list[str] = []
-    for name in names:
+    for name in _candidates():
         try:
             library = ctypes.CDLL(name)
         except OSError as error:
             trouble.append(str(error))
             continue
-        for function, (result, arguments) in FUNCTIONS.items():
-            entry = getattr(library, function)
-            entry.restype = result
-            entry.argtypes = arguments
-        if library.tl_abi() != TL_ABI:
-            raise ImportError(f"{name} is of generation {library.tl_abi()}, {TL_ABI} is wanted")
-        return library
+        return _checked(library, name)
+    if named:
+        raise ImportError(
+            f"TIDELINE_LIBRARY names {named}, which cannot be loaded ({trouble[0]}); name the path "
+            "of libtideline.so.1 there, or unset it")
     raise ImportError(
-        "libtideline.so.1 was not found; name it in TIDELINE_LIBRARY (" + "; ".join(trouble) + ")")
+        "libtideline.so.1 is neither beside this package nor where the system looks "
+        f"({'; '.join(trouble)}); install the wheel or the library, or name its path in "
+        "TIDELINE_LIBRARY")
+
+
+def _checked(library: ctypes.CDLL, name: str) -> ctypes.CDLL:
+    """Tells what each function takes and gives, where it is a library that this package knows."""
+    try:
+        library.tl_abi.restype, library.tl_abi.argtypes = FUNCTIONS["tl_abi"]
+    except AttributeError:
+        raise ImportError(
+            f"{name} is not Tideline: it has no function tl_abi; name the path of "
+            "libtideline.so.1 in TIDELINE_LIBRARY") from None
+    if library.tl_abi() != TL_ABI:
+        raise ImportError(
+            f"{name} is of generation {library.tl_abi()}, and this package needs {TL_ABI}; install "
+            "the library and the package of one version")
+    for function, (result, arguments) in FUNCTIONS.items():
+        try:
+            entry = getattr(library, function)
+        except AttributeError:
+            raise ImportError(
+                f"{name} is older than this package: it has no function {function}; install the "
+                "library and the package of one version") from None
+        entry.restype, entry.argtypes = result, arguments
+    return library
 
 
 library = load()

@@ -5,14 +5,15 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import json
-from typing import Any, Callable, Iterable, Mapping, Union
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from . import _batch
 from . import _library as c
 from .errors import Status, check
 from .operations import Operation, Performed, Typing
 
-Request = Union[Mapping[str, Any], str, bytes]
+Request = Mapping[str, Any] | str | bytes
 
 
 def _json(value: Any) -> bytes:
@@ -136,7 +137,7 @@ class Acts:
         text = conversation.encode()
         return check(c.library.tl_client_typing(self._handle, c.view(text), event)) == Status.OK
 
-    def draft(self, conversation: str, draft: Union[str, bytes], reply_to: str = "") -> None:
+    def draft(self, conversation: str, draft: str | bytes, reply_to: str = "") -> None:
         """Keeps what the user has written and not sent; an empty one is removed."""
         texts = [conversation.encode(), draft.encode() if isinstance(draft, str) else bytes(draft),
                  reply_to.encode()]

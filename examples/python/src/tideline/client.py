@@ -7,8 +7,9 @@ import ctypes
 import logging
 import os
 import threading
+from collections.abc import Callable, Iterator
 from types import TracebackType
-from typing import Any, Callable, Iterator, Optional, Union
+from typing import Any
 
 from . import _batch
 from . import _library as c
@@ -18,15 +19,36 @@ from .errors import Status, check
 from .find import Finds
 from .keep import Keeps
 from .policy import ChooseFunction, policy_hook
-from .storage import Storage, pointer as storage_pointer
+from .storage import Storage
+from .storage import pointer as storage_pointer
 from .values import (
-    Basis, Changes, Entity, EntityKind, Events, Frame, From, Message, Page, Phase, Plain, Policy,
-    Profile, Quarantined, SealedMessage, State, Stats, SyncKind, SyncPhase, SyncStatus, Unsealed)
+    Basis,
+    Changes,
+    Entity,
+    EntityKind,
+    Events,
+    Frame,
+    From,
+    Message,
+    Page,
+    Phase,
+    Plain,
+    Policy,
+    Profile,
+    Quarantined,
+    SealedMessage,
+    State,
+    Stats,
+    SyncKind,
+    SyncPhase,
+    SyncStatus,
+    Unsealed,
+)
 from .views import At, Conversation
 from .window import Window
 
-OpenFunction = Callable[[SealedMessage], Union[bytes, Plain, None]]
-SealFunction = Callable[[Unsealed], Union[bytes, str, None]]
+OpenFunction = Callable[[SealedMessage], bytes | Plain | None]
+SealFunction = Callable[[Unsealed], bytes | str | None]
 LogFunction = Callable[[int, str], None]
 ClockFunction = Callable[[], int]
 
@@ -34,6 +56,8 @@ _log = logging.getLogger("tideline")
 _FROM_C = {1: logging.ERROR, 2: logging.WARNING, 3: logging.INFO, 4: logging.DEBUG}
 
 KEY_BYTES = 32
+#: In ``hold_ms``: every gap is drawn at once.
+HOLD_NONE = c.HOLD_NONE
 _QUERY_SIZE = ctypes.sizeof(c.Query)
 
 
@@ -79,14 +103,14 @@ class Client(Acts, Finds, Keeps):
     """
 
     def __init__(
-        self, path: Optional[Union[str, os.PathLike[str]]] = None, key: Optional[bytes] = None, *,
-        user_id: str, account: str = "", profile: Optional[Profile] = None,
+        self, path: str | os.PathLike[str] | None = None, key: bytes | None = None, *,
+        user_id: str, account: str = "", profile: Profile | None = None,
         existing: bool = False, strict: bool = False, auto_mark_read: bool = False,
         auto_mark_delivered: bool = False, cache_bytes: int = 0, request_timeout_ms: int = 0,
         requests_max: int = 0, seen_ms: int = 0, catch_up_all: bool = False,
-        open: Optional[OpenFunction] = None, seal: Optional[SealFunction] = None,
-        log: Optional[LogFunction] = None, clock: Optional[ClockFunction] = None,
-        storage: Optional[Storage] = None, choose: Optional[ChooseFunction] = None,
+        open: OpenFunction | None = None, seal: SealFunction | None = None,
+        log: LogFunction | None = None, clock: ClockFunction | None = None,
+        storage: Storage | None = None, choose: ChooseFunction | None = None,
         device: str = "",
     ) -> None:
         self._handle = ctypes.c_void_p()
@@ -136,8 +160,8 @@ class Client(Acts, Finds, Keeps):
         return self
 
     def __exit__(
-        self, kind: Optional[type[BaseException]], error: Optional[BaseException],
-        trace: Optional[TracebackType],
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -161,14 +185,14 @@ class Client(Acts, Finds, Keeps):
         """Says that nothing sent on an earlier connection reaches the server any more."""
         check(c.library.tl_client_connection_dead(self._handle))
 
-    def receive(self, frame: Union[bytes, str]) -> Status:
+    def receive(self, frame: bytes | str) -> Status:
         """Hands in one frame from the server. Gives OK, IGNORED or QUARANTINED, of which
         ``last_error`` says why."""
         data = frame.encode() if isinstance(frame, str) else bytes(frame)
         with self._kept():
             return check(c.library.tl_client_receive(self._handle, c.view(data)))
 
-    def next_frame(self) -> Optional[Frame]:
+    def next_frame(self) -> Frame | None:
         """Takes the next frame to send, or None; then ``fileno`` is quiet again."""
         out = ctypes.POINTER(c.Frame)()
         status = check(c.library.tl_client_next_frame(self._handle, ctypes.byref(out)))
@@ -188,7 +212,7 @@ class Client(Acts, Finds, Keeps):
         """Says that a frame was written. False for one that is not known."""
         return check(c.library.tl_client_frame_sent(self._handle, id)) == Status.OK
 
-    def advance(self) -> Optional[int]:
+    def advance(self) -> int | None:
         """Lets time act. Gives the milliseconds until the next call is due, or None."""
         wait = ctypes.c_int64()
         check(c.library.tl_client_advance(self._handle, ctypes.byref(wait)))
@@ -326,7 +350,7 @@ class Client(Acts, Finds, Keeps):
 
     def entities(
         self, kind: EntityKind, conversation: str = "", *, id: str = "",
-        after: Optional[Entity] = None, limit: int = 0,
+        after: Entity | None = None, limit: int = 0,
     ) -> tuple[Entity, ...]:
         """Reads conversations, members or profiles from the cache, in pages: ``after`` is the
         last one of the page before."""
@@ -372,12 +396,13 @@ class Client(Acts, Finds, Keeps):
     def window(
         self, conversation: str, at: At = At.LATEST, count: int = 0, *, id: str = "",
         time_us: int = 0, rows_max: int = 0, cache_only: bool = False, refresh: bool = True,
-        hold_ms: int = 1_000, preload: bool = False,
+        hold_ms: int = 0, preload: bool = False,
         policy: Policy = Policy.CACHE_THEN_NETWORK, limit_ms: int = 0, age_us: int = 0,
     ) -> Window:
         """Opens a window on a conversation; its first ``poll`` brings what is cached.
 
-        A gap that a catch-up under way will close is not drawn for ``hold_ms``; 0 draws all.
+        A gap that a catch-up under way will close is not drawn for ``hold_ms`` milliseconds, at
+        most 60,000; 0 is 1,000, and ``HOLD_NONE`` draws each gap at once.
         With ``preload`` the next page is loaded when ``show`` comes near an end.
         """
         texts = conversation.encode(), id.encode()
@@ -385,7 +410,7 @@ class Client(Acts, Finds, Keeps):
             struct_size=ctypes.sizeof(c.WindowConfig),
             flags=cache_only | (not refresh) << 1 | preload << 2,
             conversation=c.view(texts[0]), at=at, count=count, id=c.view(texts[1]),
-            time_us=time_us, rows_max=rows_max, hold_ms=hold_ms or c.HOLD_NONE,
+            time_us=time_us, rows_max=rows_max, hold_ms=hold_ms,
             policy=policy, limit_ms=limit_ms, age_us=age_us)
         return Window(self, config)
 
@@ -446,7 +471,7 @@ class Client(Acts, Finds, Keeps):
                 out.contents.flags = answer.control | answer.event << 1
                 out.contents.searchable = c.view(answer.searchable)
                 return int(Status.OK)
-            except Exception:
+            except Exception:  # noqa: BLE001
                 _log.exception("the open hook failed")
                 return int(Status.INVALID)
 
@@ -468,18 +493,18 @@ class Client(Acts, Finds, Keeps):
                 plain.kept.append(answer)
                 out.contents.payload = c.view(answer)
                 return int(Status.OK)
-            except Exception:
+            except Exception:  # noqa: BLE001
                 _log.exception("the seal hook failed")
                 return int(Status.INVALID)
 
         return c.SealHook(hook)
 
-    def _log_hook(self, function: Optional[LogFunction]) -> Any:
+    def _log_hook(self, function: LogFunction | None) -> Any:
         def hook(_: object, level: int, text: ctypes._Pointer[c.View]) -> None:
             try:
                 line = _bytes(text.contents).decode()
                 (function or _log.log)(_FROM_C.get(level, logging.INFO), line)
-            except Exception:
+            except Exception:  # noqa: BLE001
                 _log.exception("the log hook failed")
 
         return c.LogHook(hook)
@@ -501,7 +526,33 @@ def _profile(profile: Profile, members: bytes) -> c.Profile:
         idempotency_scope=profile.idempotency_scope, idempotency_s=profile.idempotency_s)
 
 
-def frame_account(frame: Union[bytes, str]) -> Optional[str]:
+def key_file(path: str | os.PathLike[str]) -> bytes:
+    """The key in a file, which is made of random bytes where it is not there: nobody but this user
+    can read it. For programs without a key store of the system, which is the better place.
+
+    Raises:
+        ValueError: The file is there and does not hold ``KEY_BYTES`` bytes.
+    """
+    name = os.fspath(path)
+    if not os.path.exists(name):
+        # Written under another name, so that a program that dies leaves no part of a key.
+        made = f"{name}.{os.getpid()}"
+        with open(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as new:
+            new.write(os.urandom(KEY_BYTES))
+            new.flush()
+            os.fsync(new.fileno())
+        with contextlib.suppress(FileExistsError):
+            # Where another program was faster its key counts.
+            os.link(made, name)
+        os.unlink(made)
+    with open(name, "rb") as file:
+        key = file.read()
+    if len(key) != KEY_BYTES:
+        raise ValueError(f"{name} holds {len(key)} bytes, and a key has {KEY_BYTES}")
+    return key
+
+
+def frame_account(frame: bytes | str) -> str | None:
     """Tells which account a frame is for, as raw JSON string contents, or None."""
     data = frame.encode() if isinstance(frame, str) else bytes(frame)
     out = c.View()
@@ -510,7 +561,7 @@ def frame_account(frame: Union[bytes, str]) -> Optional[str]:
 
 
 def _merged(
-    function: Callable[..., int], base: Union[bytes, str], more: Union[bytes, str],
+    function: Callable[..., int], base: bytes | str, more: bytes | str,
 ) -> bytes:
     texts = [text.encode() if isinstance(text, str) else bytes(text) for text in (base, more)]
     out = ctypes.POINTER(c.Text)()
@@ -521,13 +572,13 @@ def _merged(
         c.library.tl_text_free(out)
 
 
-def merge_messages(base: Union[bytes, str], more: Union[bytes, str]) -> bytes:
+def merge_messages(base: bytes | str, more: bytes | str) -> bytes:
     """Merges two JSON arrays of messages, the later copies second, into one. No client is needed;
     what cannot be read is left out."""
     return _merged(c.library.tl_merge_messages, base, more)
 
 
-def merge_deltas(base: Union[bytes, str], deltas: Union[bytes, str]) -> bytes:
+def merge_deltas(base: bytes | str, deltas: bytes | str) -> bytes:
     """Merges a JSON array of pushed frames, in order, into a JSON array of messages."""
     return _merged(c.library.tl_merge_deltas, base, deltas)
 

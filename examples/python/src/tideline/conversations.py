@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, Optional
+from typing import TYPE_CHECKING
 
 from . import _batch
 from . import _library as c
@@ -45,7 +45,7 @@ class ConversationList:
         if handle:
             c.library.tl_list_free(handle)
 
-    def poll(self) -> Optional[Diff]:
+    def poll(self) -> Diff | None:
         """Moves to the newest committed state; None when nothing changed."""
         out = ctypes.POINTER(c.Diff)()
         if check(c.library.tl_list_poll(self._handle, ctypes.byref(out))) == Status.NONE:
@@ -63,7 +63,7 @@ class ConversationList:
         finally:
             c.library.tl_batch_free(batch)
 
-    def find(self, conversation: str) -> Optional[int]:
+    def find(self, conversation: str) -> int | None:
         """The row of a conversation by id, without a scan."""
         text, out = conversation.encode(), ctypes.c_uint32()
         status = check(c.library.tl_list_find(self._handle, c.view(text), ctypes.byref(out)))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import enum
-
 from ._library import library
+from ._words import Word
 
 
-class Status(enum.IntEnum):
+class Status(Word):
     """``tl_status``."""
 
     OK = 0
@@ -47,8 +46,12 @@ class TidelineError(Exception):
     """A call failed. ``status`` says how; the text holds no key, path, id or message text."""
 
     def __init__(self, status: Status, text: str) -> None:
-        super().__init__(f"{text} ({library.tl_status_name(int(status)).decode()})")
+        # The arguments as they were given: `pickle` and `copy` make the error anew of them.
+        super().__init__(status, text)
         self.status = status
+
+    def __str__(self) -> str:
+        return f"{self.args[1]} ({library.tl_status_name(int(self.status)).decode()})"
 
     @property
     def is_transient(self) -> bool:
@@ -122,6 +125,15 @@ class IncompleteError(TidelineError):
 
 class FullError(TidelineError):
     """The disk is full, or too much waits; nothing changed."""
+
+
+class ResyncError(TidelineError):
+    """Changes that were not read are not kept any more. ``change_seq`` is where to go on once all
+    that is needed was read anew."""
+
+    def __init__(self, status: Status, text: str, change_seq: int = 0) -> None:
+        super().__init__(status, text)
+        self.change_seq = change_seq
 
 
 class InternalError(TidelineError):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
-import enum
-from typing import Optional, Union
 
 from . import _batch
 from . import _library as c
+from ._words import Word
 from .errors import Status, check
 from .values import Message
 
@@ -33,14 +32,14 @@ class Hit:
     searchable: str = ""
 
 
-class Order(enum.IntEnum):
+class Order(Word):
     """In which order hits come: ``tl_hit_order``."""
 
     TIME = 0
     RELEVANCE = 1
 
 
-class Counted(enum.IntEnum):
+class Counted(Word):
     """Whether hits were counted: ``tl_counted``."""
 
     NOT = 0
@@ -48,7 +47,7 @@ class Counted(enum.IntEnum):
     AT_LEAST = 2
 
 
-class Asked(enum.IntEnum):
+class Asked(Word):
     """Why nothing was asked: ``tl_asked``."""
 
     YES = 0
@@ -76,7 +75,7 @@ class Found:
     count: int = 0
     counted: Counted = Counted.NOT
     # By relevance, the batch that keeps the order.
-    _batch: Optional[_Batch] = dataclasses.field(default=None, repr=False, compare=False)
+    _batch: _Batch | None = dataclasses.field(default=None, repr=False, compare=False)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,7 +85,7 @@ class Unsearched:
 
     number: int
     conversation: str
-    whole_from_us: Optional[int]
+    whole_from_us: int | None
     partial: bool
     sealed: int
 
@@ -155,9 +154,9 @@ class Finds:
         return Work(self, handle)
 
     def search(
-        self, text: Union[str, bytes], conversation: str = "", *, sender: str = "",
+        self, text: str | bytes, conversation: str = "", *, sender: str = "",
         mine: bool = False, attachment: bool = False, from_us: int = 0, before_us: int = 0,
-        after: Optional[Hit] = None, order: Order = Order.TIME, behind: Optional[Found] = None,
+        after: Hit | None = None, order: Order = Order.TIME, behind: Found | None = None,
         limit: int = 0, marks: bool = True,
     ) -> Found:
         """Finds messages, newest first: ``after`` is the last hit of the page before. By relevance

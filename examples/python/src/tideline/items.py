@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import ctypes
 import logging
-from typing import Any, Callable, Optional
+import operator
+from collections.abc import Callable
+from typing import Any
 
 from . import _batch
 from . import _library as c
+from ._kept import Kept
 from .errors import Status, check
 from .values import Message, Page
 from .views import Diff, Fold, Item, ItemsState
-from .window import Window, apply, checksum
+from .window import Window
 
+_key = operator.attrgetter("key")
 _log = logging.getLogger("tideline")
 
-FoldFunction = Callable[[Message], Optional[Fold]]
+FoldFunction = Callable[[Message], Fold | None]
 
 
 class Items:
@@ -35,13 +39,12 @@ class Items:
         self, window: Window, *, reversed: bool = False, deleted: bool = False,
         moderated: bool = False, events: bool = False, mixed: bool = False,
         unread_line: bool = False, gap_min: int = 0, zone_offset_min: int = 0,
-        fold: Optional[FoldFunction] = None,
+        fold: FoldFunction | None = None,
     ) -> None:
         self._handle = ctypes.c_void_p()
         # The window and the function must outlive the items.
         self.window = window
-        self.current: list[Item] = []
-        self._current_version = 0
+        self._kept: Kept[Item] = Kept()
         config = c.ItemsConfig(
             struct_size=ctypes.sizeof(c.ItemsConfig),
             flags=reversed | deleted << 1 | moderated << 2 | events << 3 | mixed << 4
@@ -66,7 +69,7 @@ class Items:
                 out.contents.bits = answer.bits
                 if answer.zone_offset_min is not None:
                     out.contents.zone_offset_min = answer.zone_offset_min
-            except Exception:
+            except Exception:  # noqa: BLE001
                 _log.exception("the fold function failed")
 
         return c.FoldHook(hook)
@@ -86,38 +89,25 @@ class Items:
         if handle:
             c.library.tl_items_free(handle)
 
-    def poll(self) -> Optional[Diff]:
+    @property
+    def current(self) -> list[Item]:
+        """The items as of the last ``update``: a list of its own for each version."""
+        return self._kept.rows
+
+    def poll(self) -> Diff | None:
         """Polls the window and gives what changed of the items; None when nothing did."""
         out = ctypes.POINTER(c.Diff)()
         if check(c.library.tl_items_poll(self._handle, ctypes.byref(out))) == Status.NONE:
             return None
         return _batch.diff(out)
 
-    def update(self) -> Optional[Diff]:
+    def update(self) -> Diff | None:
         """Polls and brings ``current`` along; None when nothing changed. Rows, ranges and places
         in ``current`` are as of when the item was read."""
         diff = self.poll()
         if diff is None:
             return None
-        items: list[Optional[Item]] = list(self.current)
-        if diff.from_version == self._current_version:
-            apply(items, diff)
-        else:
-            # ``poll`` was called in between, or reading failed after it: all is read anew.
-            items = [None] * diff.row_count
-        place = 0
-        while place < len(items):
-            end = place
-            while end < len(items) and items[end] is None:
-                end += 1
-            for first in range(place, end, 10_000):
-                count = min(end - first, 10_000)
-                items[first:first + count] = self.read(first, count)
-            place = end + 1
-        self.current = [item for item in items if item is not None]
-        if checksum(item.key for item in self.current) != diff.checksum:
-            raise AssertionError("the list is not that of the items")
-        self._current_version = diff.to_version
+        self._kept.bring(diff, self.read, _key)
         return diff
 
     def read(self, first: int = 0, count: int = 10_000) -> tuple[Item, ...]:
@@ -131,7 +121,7 @@ class Items:
         finally:
             c.library.tl_batch_free(batch)
 
-    def page(self, item: int, first: int = 0, count: int = 0) -> Optional[Page]:
+    def page(self, item: int, first: int = 0, count: int = 0) -> Page | None:
         """Messages of an item with their coverage, in the order of the list."""
         batch = ctypes.c_void_p()
         status = check(c.library.tl_items_messages(
@@ -148,26 +138,26 @@ class Items:
         page = self.page(item, first, count)
         return page.messages if page else ()
 
-    def find(self, id: str) -> Optional[tuple[int, int]]:
+    def find(self, id: str) -> tuple[int, int] | None:
         """The item of a message and the place of the message inside of it."""
         text, item, place = id.encode(), ctypes.c_uint32(), ctypes.c_uint32()
         status = check(c.library.tl_items_find(
             self._handle, c.view(text), ctypes.byref(item), ctypes.byref(place)))
         return (item.value, place.value) if status == Status.OK else None
 
-    def find_key(self, key: int) -> Optional[int]:
+    def find_key(self, key: int) -> int | None:
         """The item that has a key."""
         item = ctypes.c_uint32()
         status = check(c.library.tl_items_find_key(self._handle, key, ctypes.byref(item)))
         return item.value if status == Status.OK else None
 
-    def bits(self, item: int, place: int = 0) -> Optional[int]:
+    def bits(self, item: int, place: int = 0) -> int | None:
         """What the function gave for one message of an item."""
         out = ctypes.c_uint64()
         status = check(c.library.tl_items_bits(self._handle, item, place, ctypes.byref(out)))
         return out.value if status == Status.OK else None
 
-    def range(self, index: int) -> Optional[tuple[int, int]]:
+    def range(self, index: int) -> tuple[int, int] | None:
         """The first item of a range that ends at a split, and how many it has."""
         first, count = ctypes.c_uint32(), ctypes.c_uint32()
         status = check(c.library.tl_items_range(

@@ -7,7 +7,8 @@ import dataclasses
 import io
 import logging
 import os
-from typing import Any, BinaryIO, Callable, Optional, Union
+from collections.abc import Callable
+from typing import Any, BinaryIO
 
 from . import _library as c
 from .errors import NotFoundError, Status, check
@@ -62,7 +63,7 @@ class Keeps:
 
     _handle: ctypes.c_void_p
 
-    def retain(self, budget: Optional[Budget]) -> None:
+    def retain(self, budget: Budget | None) -> None:
         """Sets how much is kept until the client is closed; ``None`` keeps all."""
         if budget is None:
             check(c.library.tl_client_retain(self._handle, None))
@@ -88,7 +89,7 @@ class Keeps:
             bool(out.flags & 1), bool(out.flags & 2))
 
     def import_messages(
-        self, source: Union[str, os.PathLike[str], bytes, BinaryIO], name: str,
+        self, source: str | os.PathLike[str] | bytes | BinaryIO, name: str,
         conversation: str = "", *, array: bool = False, read: bool = False, again: bool = False,
     ) -> Work:
         """Gives the work that takes in messages of an older cache: JSON lines, or with ``array``
@@ -99,7 +100,8 @@ class Keeps:
         if isinstance(source, bytes):
             file = io.BytesIO(source)
         elif isinstance(source, (str, os.PathLike)):
-            file = open(source, "rb")
+            # Open as long as the work reads from it.
+            file = open(source, "rb")  # noqa: SIM115
         texts = name.encode(), conversation.encode()
         function = _reader(file)
         told = c.Import(
@@ -110,7 +112,7 @@ class Keeps:
             self._handle, ctypes.byref(told), ctypes.byref(handle)))
         return Work(self, handle, function)
 
-    def imported(self, name: str) -> Optional[Imported]:
+    def imported(self, name: str) -> Imported | None:
         """How far an import is; None where nothing is known of it."""
         text = name.encode()
         out = c.Imported(struct_size=ctypes.sizeof(c.Imported))
@@ -149,7 +151,7 @@ class Keeps:
             try:
                 write(ctypes.string_at(lines.data, lines.size))
                 return int(Status.OK)
-            except Exception:
+            except Exception:  # noqa: BLE001
                 _log.exception("the function of an export failed")
                 return int(Status.STORAGE)
 
@@ -171,7 +173,7 @@ def _reader(file: BinaryIO) -> Any:
             ctypes.memmove(out, part, len(part))
             got[0] = ctypes.c_size_t(len(part))
             return int(Status.OK)
-        except Exception:
+        except Exception:  # noqa: BLE001
             _log.exception("the source of an import failed")
             return int(Status.STORAGE)
 

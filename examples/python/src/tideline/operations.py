@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import enum
 import json
-from typing import Any, Optional
+from typing import Any
+
+from ._words import Word
 
 
-class OperationState(enum.IntEnum):
+class OperationState(Word):
     """How far an operation is."""
 
     QUEUED = 1
@@ -18,7 +19,7 @@ class OperationState(enum.IntEnum):
     SENT = 5
 
 
-class OperationWait(enum.IntEnum):
+class OperationWait(Word):
     """What an operation waits for."""
 
     NOTHING = 0
@@ -36,7 +37,7 @@ class Performed:
     that it sends, or None."""
 
     operation: int
-    number: Optional[int]
+    number: int | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,12 +45,12 @@ class Operation:
     """One thing the user did. ``request`` and ``result`` are JSON as they were given."""
 
     id: int
-    number: Optional[int]
+    number: int | None
     state: OperationState
     waiting: OperationWait
     attempts: int
     upload_permille: int
-    retry_ms: Optional[int]
+    retry_ms: int | None
     verb: str
     conversation: str
     message: str
@@ -65,7 +66,7 @@ class Operation:
         return json.loads(self.result) if self.result else None
 
 
-class Typing(enum.IntEnum):
+class Typing(Word):
     """What the user does at the keyboard."""
 
     BEGIN = 1

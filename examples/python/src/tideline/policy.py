@@ -27,7 +27,7 @@ def policy_hook(choose: ChooseFunction) -> Any:
             out.contents.policy = Policy(choice.policy)
             out.contents.limit_ms = choice.limit_ms
             out.contents.age_us = choice.age_us
-        except Exception:
+        except Exception:  # noqa: BLE001
             _log.exception("the function for policies failed")
             out.contents.policy = Policy.CACHE_THEN_NETWORK
 

@@ -13,8 +13,8 @@ import enum
 import html
 import pathlib
 import sys
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timezone
-from typing import Iterable, Iterator, Optional
 
 from .client import Client
 from .values import Coverage, From, Gap, Message, MessageFlags, MessageState, Page, Stop
@@ -40,8 +40,8 @@ class Span:
     ``high_us`` where nothing newer is known. ``count`` is how many messages are stored in it."""
 
     kind: SpanKind
-    low_us: Optional[int]
-    high_us: Optional[int]
+    low_us: int | None
+    high_us: int | None
     count: int = 0
 
 
@@ -52,7 +52,7 @@ class Spans:
     spans: tuple[Span, ...]
     pending: int
     stored: int
-    total: Optional[int]
+    total: int | None
 
     def count(self, kind: SpanKind) -> int:
         """How many messages are stored in spans of a kind."""
@@ -113,7 +113,7 @@ class _Reader:
 def read_spans(client: Client, conversation: str) -> Spans:
     """Reads what a client has of a conversation, from the cache alone."""
     reader = _Reader()
-    coverage: Optional[Coverage] = None
+    coverage: Coverage | None = None
     for page in _pages(client, conversation):
         coverage = page.coverage
         reader.page(page.messages, coverage)
@@ -187,8 +187,8 @@ def svg(spans: Spans, title: str) -> str:
     """The picture: server time from left to right."""
     scale = _Scale(spans)
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH:.0f} 164" '
-        'font-family="ui-sans-serif, system-ui, sans-serif" role="img">',
+        (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH:.0f} 164" '
+         'font-family="ui-sans-serif, system-ui, sans-serif" role="img">'),
         f"<title>{html.escape(title)}</title>",
         f'<rect width="{_WIDTH:.0f}" height="164" rx="10" fill="#ffffff" stroke="#dfe3e8"/>',
         _text(_LEFT, 34, title, colour="#1c2430", size=17, weight="600")]

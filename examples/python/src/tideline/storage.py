@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import ctypes
-import enum
 import logging
-from typing import Any, Callable, Optional
+from collections.abc import Callable
+from typing import Any
 
 from . import _library as c
+from ._words import Word
 from .errors import Status
 
 _log = logging.getLogger("tideline")
 
 
-class Object(enum.IntEnum):
+class Object(Word):
     """``tl_object``: a byte object of a name."""
 
     MAIN = 0
@@ -87,7 +88,7 @@ def table(storage: Storage) -> c.Storage:
             return int(Status.LOCKED)
         except NoRoom:
             return int(Status.FULL)
-        except Exception:
+        except Exception:  # noqa: BLE001
             _log.exception("a storage failed")
             return int(Status.STORAGE)
 
@@ -141,7 +142,7 @@ def table(storage: Storage) -> c.Storage:
         sync=c.StorageSync(sync), remove=c.StorageRemove(remove))
 
 
-def pointer(storage: Optional[Storage]) -> tuple[Optional[c.Storage], Any]:
+def pointer(storage: Storage | None) -> tuple[c.Storage | None, Any]:
     """The table of a storage, to be kept, and a pointer to it; for none NULL."""
     if storage is None:
         return None, None

@@ -22,7 +22,8 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from typing import Any, Callable, Optional
+from collections.abc import Callable
+from typing import Any
 
 from . import _library as c
 from .storage import Storage, table
@@ -41,7 +42,7 @@ class _Check(ctypes.Structure):
     ]
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _program() -> ctypes.CDLL:
     with tempfile.TemporaryDirectory() as folder:
         target = os.path.join(folder, "storage_check.so")
@@ -55,7 +56,7 @@ def _program() -> ctypes.CDLL:
 def check(storage: Storage, *, prefix: str = "check", seed: int = 0, steps: int = 0) -> str:
     """Gives "pass", or the promise that broke and what was seen."""
     functions = table(storage)
-    crash: Optional[Callable[[], Any]] = getattr(storage, "crash", None)
+    crash: Callable[[], Any] | None = getattr(storage, "crash", None)
     # A method is a function of the check only where there is one.
     lost = _CRASH(lambda _: crash()) if crash is not None else _CRASH()
     request = _Check(

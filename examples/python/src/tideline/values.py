@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import enum
+import datetime
 import json
-from typing import Any, Optional
+from typing import Any
 
+from ._words import Word, Words, moment
 from .errors import Status
 
 
-class Truncates(enum.IntEnum):
+class Truncates(Word):
     """Which end of a full answer to ``after_ts`` the server keeps."""
 
     UNKNOWN = 0
@@ -18,7 +19,7 @@ class Truncates(enum.IntEnum):
     NEWEST = 2
 
 
-class IdempotencyScope(enum.IntEnum):
+class IdempotencyScope(Word):
     """Whose repeated sends the server knows, see ``Capabilities.IDEMPOTENT_SEND``."""
 
     ACCOUNT = 0
@@ -26,7 +27,7 @@ class IdempotencyScope(enum.IntEnum):
     CONNECTION = 2
 
 
-class Ties(enum.IntEnum):
+class Ties(Word):
     """How the server orders messages with the same printed time."""
 
     UNKNOWN = 0
@@ -34,7 +35,7 @@ class Ties(enum.IntEnum):
     ARRIVAL = 2
 
 
-class Capabilities(enum.IntFlag):
+class Capabilities(Words):
     """What the server can do beyond paging by offset."""
 
     BEFORE = 1 << 0
@@ -46,6 +47,9 @@ class Capabilities(enum.IntFlag):
     LOG = 1 << 6
     LOG_REFUSES = 1 << 7
     LOG_EPOCH = 1 << 8
+
+
+_NOTHING_MORE = Capabilities(0)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,7 +65,7 @@ class Profile:
     overlap_ms: int = 0
     deletion_horizon_s: int = 0
     zone_offset_min: int = 0
-    capabilities: Capabilities = Capabilities(0)
+    capabilities: Capabilities = _NOTHING_MORE
     push_lossless: bool = False
     counts_hidden: bool = False
     unknown_frames: bool = False
@@ -122,7 +126,7 @@ class Frame:
     bytes: bytes
 
 
-class Phase(enum.IntEnum):
+class Phase(Word):
     """What the client is doing as a whole."""
 
     OFFLINE = 0
@@ -146,8 +150,13 @@ class State:
     operations_open: int = 0
     operations_stuck: int = 0
 
+    @property
+    def as_of(self) -> datetime.datetime | None:
+        """The greatest server time that was seen, in UTC; None before any."""
+        return moment(self.as_of_us)
 
-class SyncKind(enum.IntEnum):
+
+class SyncKind(Word):
     """What a sync is to bring."""
 
     LATEST = 0
@@ -157,7 +166,7 @@ class SyncKind(enum.IntEnum):
     ALL = 4
 
 
-class Policy(enum.IntEnum):
+class Policy(Word):
     """Where an answer may come from."""
 
     CACHE_THEN_NETWORK = 0
@@ -168,7 +177,7 @@ class Policy(enum.IntEnum):
     HOST = 5
 
 
-class Basis(enum.IntEnum):
+class Basis(Word):
     """What an answer stands on."""
 
     CACHE = 0
@@ -193,7 +202,7 @@ class PolicyChoice:
     age_us: int = 0
 
 
-class SyncPhase(enum.IntEnum):
+class SyncPhase(Word):
     """How far a sync is."""
 
     WAITING = 0
@@ -221,8 +230,13 @@ class SyncStatus:
     #: Of a log: by how much times were seen to step back in its order, at most.
     step_back_us: int = 0
 
+    @property
+    def as_of(self) -> datetime.datetime | None:
+        """``as_of_us`` in UTC; None where it is 0."""
+        return moment(self.as_of_us)
 
-class MessageState(enum.IntEnum):
+
+class MessageState(Word):
     """How far a message is."""
 
     CONFIRMED = 0
@@ -232,7 +246,7 @@ class MessageState(enum.IntEnum):
     REFUSED = 4
 
 
-class MessageFlags(enum.IntFlag):
+class MessageFlags(Words):
     """Flags of a message."""
 
     MINE = 1 << 0
@@ -253,8 +267,36 @@ class MessageFlags(enum.IntFlag):
 
 
 @dataclasses.dataclass(frozen=True)
+class Reaction:
+    """One kind of reaction to a message, and the ids of the users who gave it."""
+
+    reaction: str
+    users: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Reader:
+    """A user who read a message, whom it was delivered to, or who listened to it."""
+
+    user: str
+
+
+def _users(listed: Any) -> tuple[str, ...]:
+    """The ids in a list of ids, or of objects with a ``user_id``; what is neither is left out."""
+    if not isinstance(listed, list):
+        return ()
+    ids = [one.get("user_id") if isinstance(one, dict) else one for one in listed]
+    return tuple([one for one in ids if isinstance(one, str)])
+
+
+def _readers(text: bytes) -> tuple[Reader, ...]:
+    return tuple(map(Reader, _users(json.loads(text)))) if text else ()
+
+
+@dataclasses.dataclass(frozen=True)
 class Message:
-    """One message. ``number`` is its identity on screen; bytes are as they came.
+    """One message. ``number`` is its identity on screen; bytes are as they came. Members in ``_us``
+    are microseconds since 1970; ``time`` and ``edited`` are the same as ``datetime``.
 
     Those that a client gives are decoded when a field is first read, and keep the memory of their
     page until the last of them goes."""
@@ -267,23 +309,54 @@ class Message:
     sender: str
     stamp: str
     payload: bytes
-    reply_to: Optional[str]
-    reactions: bytes
-    read_by: bytes
+    reply_to: str | None
+    reactions_json: bytes
+    read_by_json: bytes
     rest: bytes
-    delivered_by: bytes
-    listened_by: bytes
+    delivered_by_json: bytes
+    listened_by_json: bytes
     sequence: int
     state: MessageState = MessageState.CONFIRMED
-    operation: Optional[int] = None
+    operation: int | None = None
     upload_permille: int = 1000
-    edited_us: Optional[int] = None
-    client_id: Optional[str] = None
+    edited_us: int | None = None
+    client_id: str | None = None
 
     @property
     def json(self) -> Any:
         """The payload as a JSON value; for payloads that no ``open`` hook has changed."""
         return json.loads(self.payload)
+
+    @property
+    def time(self) -> datetime.datetime | None:
+        """The server's time of it in UTC; None until the server has given one."""
+        return moment(self.time_us)
+
+    @property
+    def edited(self) -> datetime.datetime | None:
+        """When it was edited last, in UTC; None where it was not, or nobody said when."""
+        return moment(self.edited_us)
+
+    @property
+    def reactions(self) -> tuple[Reaction, ...]:
+        """The reactions, in the order in which they came."""
+        found = json.loads(self.reactions_json) if self.reactions_json else {}
+        return tuple([Reaction(kind, _users(users)) for kind, users in found.items()])
+
+    @property
+    def read_by(self) -> tuple[Reader, ...]:
+        """Who has read it."""
+        return _readers(self.read_by_json)
+
+    @property
+    def delivered_by(self) -> tuple[Reader, ...]:
+        """Whom it was delivered to."""
+        return _readers(self.delivered_by_json)
+
+    @property
+    def listened_by(self) -> tuple[Reader, ...]:
+        """Who has listened to it."""
+        return _readers(self.listened_by_json)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -295,8 +368,18 @@ class Gap:
     low_us: int
     high_us: int
 
+    @property
+    def low(self) -> datetime.datetime | None:
+        """Its older end in UTC; None at the start of the conversation."""
+        return moment(self.low_us)
 
-class Stop(enum.IntEnum):
+    @property
+    def high(self) -> datetime.datetime | None:
+        """Its newer end in UTC; None where it goes on to the present."""
+        return moment(self.high_us)
+
+
+class Stop(Word):
     """Why a read gave fewer messages than were asked, or stopped."""
 
     LIMIT = 0
@@ -316,7 +399,7 @@ class Coverage:
     gaps: tuple[Gap, ...]
     deletions_as_of_us: int
     content_as_of_us: int
-    total_count: Optional[int]
+    total_count: int | None
     known_count: int
     marks_as_of_us: int
     stale_count: int
@@ -331,7 +414,7 @@ class Page:
     coverage: Coverage
 
 
-class From(enum.IntEnum):
+class From(Word):
     """Where a read begins."""
 
     LATEST = 0
@@ -342,7 +425,7 @@ class From(enum.IntEnum):
     BEFORE_TIME = 5
 
 
-class Origin(enum.IntEnum):
+class Origin(Word):
     """Where a change came from."""
 
     NONE = 0
@@ -351,7 +434,7 @@ class Origin(enum.IntEnum):
     OWN = 3
 
 
-class ChangeKind(enum.IntEnum):
+class ChangeKind(Word):
     """What a change was."""
 
     INSERTED = 1
@@ -390,7 +473,7 @@ class Changes:
     resync: bool = False
 
 
-class EventKind(enum.IntEnum):
+class EventKind(Word):
     """What an event is."""
 
     UNKNOWN = 1
@@ -402,7 +485,7 @@ class EventKind(enum.IntEnum):
     FRAME = 7
 
 
-class Action(enum.IntEnum):
+class Action(Word):
     """What an update did, as its sender says."""
 
     NONE = 0
@@ -448,7 +531,7 @@ class Quarantined:
     cut: bool = False
 
 
-class EntityKind(enum.IntEnum):
+class EntityKind(Word):
     """Which small thing beside messages it is."""
 
     CONVERSATION = 1

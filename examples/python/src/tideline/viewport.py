@@ -5,15 +5,16 @@ from __future__ import annotations
 import array
 import ctypes
 import dataclasses
-import enum
-from typing import Any, Callable, Iterable, Mapping, Optional, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from . import _library as c
+from ._words import Word
 from .errors import Status, check
 from .views import Op
 
 
-class Edge(enum.IntEnum):
+class Edge(Word):
     """What a scroll to brings where: ``tl_edge``."""
 
     TOP = 0
@@ -55,7 +56,7 @@ class ViewportState:
     row_count: int
     visible: range
     placed: range
-    anchor: Optional[int]
+    anchor: int | None
     anchor_row: int
     anchor_top: int
     checksum: int
@@ -99,7 +100,7 @@ class Viewport:
 
     def update(
         self, steps: Sequence[Op], keys: Iterable[int] = (),
-        classes: Optional[Iterable[int]] = None,
+        classes: Iterable[int] | None = None,
     ) -> None:
         """Takes the steps to the next list, whose rows have these keys.
 
@@ -175,13 +176,13 @@ class Viewport:
         """Ends an animation where it is. False when there is none."""
         return check(c.library.tl_viewport_stop(self._handle)) == Status.OK
 
-    def find(self, key: int) -> Optional[Placed]:
+    def find(self, key: int) -> Placed | None:
         """Where a row stands, in the view or not; None when it is not in the list."""
         out = c.Placed()
         status = check(c.library.tl_viewport_find(self._handle, key, ctypes.byref(out)))
         return _placed(out) if status == Status.OK else None
 
-    def at(self, place: int) -> Optional[Placed]:
+    def at(self, place: int) -> Placed | None:
         """The row that is drawn at a place of the view."""
         out = c.Placed()
         status = check(c.library.tl_viewport_at(self._handle, place, ctypes.byref(out)))

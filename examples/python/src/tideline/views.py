@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import enum
+import datetime
 import json
-from typing import Any, Optional
+from typing import Any
 
+from ._words import Word, Words, moment
 from .errors import Status
 from .values import Basis, Message
 
 
-class ConversationFlags(enum.IntFlag):
+class ConversationFlags(Words):
     """Flags of a conversation."""
 
     PENDING = 1 << 0
@@ -33,12 +34,17 @@ class Conversation:
     id: str
     title: str
     body: bytes
-    last_read: Optional[str]
+    last_read: str | None
     draft: bytes
-    draft_reply_to: Optional[str]
+    draft_reply_to: str | None
     typing_json: bytes
-    last: Optional[Message]
-    client_id: Optional[str] = None
+    last: Message | None
+    client_id: str | None = None
+
+    @property
+    def activity(self) -> datetime.datetime | None:
+        """When it was active last, in UTC; None where that is not known."""
+        return moment(self.activity_us)
 
     @property
     def typing(self) -> tuple[str, ...]:
@@ -68,8 +74,13 @@ class ListState:
     #: When the server was last asked for its list, by the device's clock, or 0.
     as_of_us: int = 0
 
+    @property
+    def as_of(self) -> datetime.datetime | None:
+        """``as_of_us`` in UTC; None where it is 0."""
+        return moment(self.as_of_us)
 
-class At(enum.IntEnum):
+
+class At(Word):
     """Where a window opens, and what a load is around."""
 
     LATEST = 0
@@ -78,7 +89,7 @@ class At(enum.IntEnum):
     TIME = 3
 
 
-class LoadKind(enum.IntEnum):
+class LoadKind(Word):
     """What to load into a window."""
 
     INITIAL = 0
@@ -88,7 +99,7 @@ class LoadKind(enum.IntEnum):
     LAST = 4
 
 
-class OpKind(enum.IntEnum):
+class OpKind(Word):
     """One step of a difference."""
 
     INSERT = 1
@@ -118,7 +129,7 @@ class Diff:
     ops: tuple[Op, ...]
 
 
-class Waiting(enum.IntEnum):
+class Waiting(Word):
     """What a window waits for."""
 
     NOTHING = 0
@@ -151,8 +162,13 @@ class WindowState:
     #: When the server was last asked for all that is new there, by the device's clock, or 0.
     as_of_us: int = 0
 
+    @property
+    def as_of(self) -> datetime.datetime | None:
+        """``as_of_us`` in UTC; None where it is 0."""
+        return moment(self.as_of_us)
 
-class ItemFlags(enum.IntFlag):
+
+class ItemFlags(Words):
     """What is drawn of an item. Before and first are older, whichever way the list is read."""
 
     GROUP = 1 << 0
@@ -178,12 +194,12 @@ class Item:
     row: int
     row_count: int
     #: In which range of splits it lies; None for those that go on to the present.
-    range: Optional[int]
+    range: int | None
     #: Its place in its open group.
     place: int
     group_count: int
     #: Days since 1970-01-01 where the host is; None where the server has given no time yet.
-    day: Optional[int]
+    day: int | None
     gap_us: int
     #: Of its oldest message.
     number: int
@@ -200,7 +216,7 @@ class ItemsState:
     item_count: int
     row_count: int
     range_count: int
-    unread_item: Optional[int]
+    unread_item: int | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -211,4 +227,4 @@ class Fold:
     fold: int = 0
     bits: int = 0
     #: Minutes that the host's days are east of UTC then; None for those of the items.
-    zone_offset_min: Optional[int] = None
+    zone_offset_min: int | None = None

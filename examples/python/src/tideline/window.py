@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import array
 import ctypes
-from typing import TYPE_CHECKING, Any, Iterable, Optional, TypeVar, Union
+import operator
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _batch
 from . import _library as c
+from ._kept import Kept, summed
 from .conversations import ConversationList
 from .errors import Status, check
 from .values import Basis, Message, Page
@@ -48,7 +52,7 @@ class Window:
         if handle:
             c.library.tl_window_free(handle)
 
-    def poll(self) -> Optional[Diff]:
+    def poll(self) -> Diff | None:
         """Moves to the newest committed state; None when nothing changed."""
         out = ctypes.POINTER(c.Diff)()
         if check(c.library.tl_window_poll(self._handle, ctypes.byref(out))) == Status.NONE:
@@ -74,7 +78,7 @@ class Window:
         """Loads newer messages behind a loaded one, or behind the last row."""
         return self.load(LoadKind.AFTER, count, number=number, past_gaps=past_gaps)
 
-    def page(self, first: int, count: int) -> Optional[Page]:
+    def page(self, first: int, count: int) -> Page | None:
         """Rows as of the last poll with their coverage; None when no row is there."""
         batch = ctypes.c_void_p()
         status = check(c.library.tl_window_rows(self._handle, first, count, ctypes.byref(batch)))
@@ -90,7 +94,7 @@ class Window:
         page = self.page(first, count)
         return page.messages if page else ()
 
-    def find(self, id: str) -> Optional[int]:
+    def find(self, id: str) -> int | None:
         """The row of a message by id, without a scan."""
         text, out = id.encode(), ctypes.c_uint32()
         status = check(c.library.tl_window_find(self._handle, c.view(text), ctypes.byref(out)))
@@ -118,7 +122,7 @@ class Window:
             Waiting(out.waiting), Status(out.trouble), out.anchor, Basis(out.basis), out.as_of_us)
 
 
-def apply(rows: list[Optional[Row]], diff: Diff) -> None:
+def apply(rows: list[Row | None], diff: Diff) -> None:
     """Brings a list along by one difference; rows that are new or changed become None."""
     for op in diff.ops:
         if op.kind == OpKind.REMOVE:
@@ -133,9 +137,7 @@ def apply(rows: list[Optional[Row]], diff: Diff) -> None:
 
 def checksum(numbers: Iterable[int]) -> int:
     """The checksum of a list of row numbers, to be compared with a difference's."""
-    values = list(numbers)
-    total: int = c.library.tl_checksum((ctypes.c_uint64 * len(values))(*values), len(values))
-    return total
+    return summed(array.array("Q", numbers))
 
 
 class Rows:
@@ -147,9 +149,14 @@ class Rows:
     ...     draw(rows.messages)
     """
 
-    def __init__(self, window: Union[Window, ConversationList]) -> None:
+    def __init__(self, window: Window | ConversationList) -> None:
         self.window = window
-        self.items: list[Any] = []
+        self._kept: Kept[Any] = Kept()
+
+    @property
+    def items(self) -> list[Any]:
+        """The rows as of the last poll: a list of its own for each version."""
+        return self._kept.rows
 
     @property
     def messages(self) -> list[Message]:
@@ -161,25 +168,12 @@ class Rows:
         """The rows of a list of conversations."""
         return self.items
 
-    def poll(self) -> Optional[Diff]:
+    def poll(self) -> Diff | None:
         """Polls and reads what is new or changed; None when nothing changed."""
         diff = self.window.poll()
-        if diff is None:
-            return None
-        rows: list[Any] = list(self.items)
-        apply(rows, diff)
-        row = 0
-        while row < len(rows):
-            end = row
-            while end < len(rows) and rows[end] is None:
-                end += 1
-            while row < end:
-                # A read may be cut where its content is very large.
-                found = self.window.rows(row, min(end - row, 10_000))
-                rows[row:row + len(found)] = found
-                row += len(found)
-            row += 1
-        self.items = [item for item in rows if item is not None]
-        if checksum(item.number for item in self.items) != diff.checksum:
-            raise AssertionError("the list is not the window's")
+        if diff is not None:
+            self._kept.bring(diff, self.window.rows, _number)
         return diff
+
+
+_number = operator.attrgetter("number")

@@ -7,7 +7,6 @@ import dataclasses
 import json
 import os
 import sys
-from typing import Optional
 
 from ..values import Profile
 from .findings import Level, Report
@@ -20,7 +19,7 @@ _TITLES = {
     Level.SEEN: "As it should be", Level.UNKNOWN: "Not found out"}
 
 
-def _print(report: Report, profile: Optional[Profile]) -> None:
+def _print(report: Report, profile: Profile | None) -> None:
     for level, title in _TITLES.items():
         found = report.of(level)
         if found:
@@ -36,7 +35,7 @@ def _print(report: Report, profile: Optional[Profile]) -> None:
             print(f"  {line}")
 
 
-def _json(report: Report, profile: Optional[Profile]) -> None:
+def _json(report: Report, profile: Profile | None) -> None:
     fitting = fit(report)
     print(json.dumps({
         "findings": [{"level": one.level.value, "name": one.name, "text": one.text}

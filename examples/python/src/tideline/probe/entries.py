@@ -4,7 +4,8 @@ checks of pages by offset."""
 from __future__ import annotations
 
 import json
-from typing import Any, Callable, Optional
+from collections.abc import Callable
+from typing import Any
 
 from .findings import Report
 from .talk import Answer, Manner, Talk
@@ -38,7 +39,7 @@ class Log:
         """Asks for a page, and gives the answer as it is."""
         return self.talk.ask("get_entries", conversation_id=self.id, limit=limit, **place)
 
-    def page(self, limit: int, **place: str) -> Optional[dict[str, Any]]:
+    def page(self, limit: int, **place: str) -> dict[str, Any] | None:
         """The data of a page, or None where there was no good answer."""
         answer = self.ask(limit, **place)
         if not answer.ok:
@@ -122,7 +123,7 @@ def both_ways(log: Log) -> None:
                          "entries are missing, doubled or in another order")
 
 
-def places(log: Log, old: Optional[str]) -> None:
+def places(log: Log, old: str | None) -> None:
     """`around_id`, tokens that nobody gave, one of an earlier connection, the epoch."""
     report, can = log.report, log.report.facts.can
     target = log.ids[len(log.entries) // 2] if log.entries else ""
@@ -237,7 +238,7 @@ def pushes(log: Log, watcher: Talk, sent: list[str]) -> None:
 
 
 def probe_log(
-    log: Log, manner: Manner, open_talk: Callable[[], Talk], watcher: Optional[Talk], run: str,
+    log: Log, manner: Manner, open_talk: Callable[[], Talk], watcher: Talk | None, run: str,
     payload: str, count: int,
 ) -> None:
     """All checks of a log. Without a watcher nothing is written."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from typing import Optional
 
 from ..values import Ties, Truncates
 
@@ -35,19 +34,19 @@ class Finding:
 class Facts:
     """What the profile is made of. ``None`` and ``UNKNOWN`` are what was not found out."""
 
-    order_is_time: Optional[bool] = None
+    order_is_time: bool | None = None
     ties: Ties = Ties.UNKNOWN
     truncates: Truncates = Truncates.UNKNOWN
-    after_inclusive: Optional[bool] = None
-    page_cap: Optional[int] = None
-    sizes_vary: Optional[bool] = None
-    resolution_us: Optional[int] = None
-    printed_us: Optional[int] = None
-    zone_min: Optional[int] = None
+    after_inclusive: bool | None = None
+    page_cap: int | None = None
+    sizes_vary: bool | None = None
+    resolution_us: int | None = None
+    printed_us: int | None = None
+    zone_min: int | None = None
     late_ms: int = 0
-    counts_hidden: Optional[bool] = None
-    unknown_frames: Optional[bool] = None
-    deletions_later: Optional[bool] = None
+    counts_hidden: bool | None = None
+    unknown_frames: bool | None = None
+    deletions_later: bool | None = None
     #: "device" or "connection" where only that may repeat a send, and for how many seconds.
     idempotency: str = ""
     idempotency_s: int = 0

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from typing import Any, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 from ..values import Capabilities, IdempotencyScope, Profile, Ties, Truncates
 from .findings import Level, Report

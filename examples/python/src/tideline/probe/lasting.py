@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Callable, Optional
+from collections.abc import Callable
 
 from .findings import Report
 from .talk import Answer, Manner, Talk
@@ -18,7 +18,7 @@ _LIST_TURNS = 5
 # MARK: Repeated sends
 
 def repeated(
-    writer: Writer, device: Optional[Callable[[], Talk]], patient: Optional[Manner]
+    writer: Writer, device: Callable[[], Talk] | None, patient: Manner | None
 ) -> None:
     """Whether a send is known on another connection, by another login, and after two minutes."""
     report, facts = writer.room.report, writer.room.report.facts
@@ -66,7 +66,7 @@ def _is_known(writer: Writer, sent: Sent, talk: Talk) -> bool:
     return made == sent.id
 
 
-def _made(answer: Answer) -> Optional[str]:
+def _made(answer: Answer) -> str | None:
     message = answer.data.get("message")
     found = message.get("message_id") if isinstance(message, dict) else None
     return found if isinstance(found, str) else None
@@ -97,7 +97,7 @@ def lists(writer: Writer) -> None:
                  "back to it each time that it is asked")
 
 
-def _last(talk: Talk, conversation: str) -> Optional[str]:
+def _last(talk: Talk, conversation: str) -> str | None:
     answer = talk.ask("get_conversations", limit=50, offset=0, include_last_message=True)
     listed = answer.data.get("conversations")
     for raw in listed if isinstance(listed, list) else []:

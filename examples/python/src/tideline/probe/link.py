@@ -7,7 +7,8 @@ import importlib.util
 import pathlib
 import socket
 import sys
-from typing import Any, Callable, Optional, Protocol
+from collections.abc import Callable
+from typing import Any, Protocol
 
 
 class Closed(Exception):
@@ -20,7 +21,7 @@ class Link(Protocol):
     def send(self, frame: bytes) -> None:
         """Sends one frame."""
 
-    def receive(self, timeout_s: float) -> Optional[bytes]:
+    def receive(self, timeout_s: float) -> bytes | None:
         """The next frame, or None where none came in that time. Raises ``Closed``."""
 
     def close(self) -> None:
@@ -44,12 +45,12 @@ class Lines:
         except OSError as error:
             raise Closed(str(error)) from error
 
-    def receive(self, timeout_s: float) -> Optional[bytes]:
+    def receive(self, timeout_s: float) -> bytes | None:
         while b"\n" not in self._bytes:
             self._socket.settimeout(max(timeout_s, 0.001))
             try:
                 got = self._socket.recv(1 << 16)
-            except socket.timeout:
+            except TimeoutError:
                 return None
             except OSError as error:
                 raise Closed(str(error)) from error
@@ -77,7 +78,7 @@ class WebSocket:
         except OSError as error:
             raise Closed(str(error)) from error
 
-    def receive(self, timeout_s: float) -> Optional[bytes]:
+    def receive(self, timeout_s: float) -> bytes | None:
         try:
             got = self._socket.recv(timeout=timeout_s)
         except TimeoutError:

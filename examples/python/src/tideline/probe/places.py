@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import statistics
-from typing import Optional
 
 from .findings import Report
 from .room import Page, Room, Row
@@ -15,10 +15,10 @@ from .talk import Answer, Manner, Tally
 _NOWHERE = "tideline-probe-nowhere"
 
 
-def _middle(room: Room) -> Optional[Row]:
+def _middle(room: Room) -> Row | None:
     """A row with others of its time, else any, from the middle of the list."""
     rows = room.rows[len(room.rows) // 4:-2]
-    for early, late in zip(rows, rows[1:]):
+    for early, late in itertools.pairwise(rows):
         if early.us == late.us:
             return late
     return rows[len(rows) // 2] if rows else None
@@ -206,7 +206,7 @@ def _clock(room: Room, manner: Manner) -> None:
     report, facts = room.report, room.report.facts
     told = parse(room.talk.ask("get_messages", conversation_id=room.id, limit=1,
                                offset=0).data.get("server_time"))
-    stamp: Optional[Stamp] = told or (room.server_time[-1][0] if room.server_time else None)
+    stamp: Stamp | None = told or (room.server_time[-1][0] if room.server_time else None)
     now_us = int(manner.clock() * 1e6)
     when = now_us if told else int(room.server_time[-1][1] * 1e6) if room.server_time else now_us
     if stamp is None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from typing import Optional
 
 from ..values import Ties, Truncates
-from .findings import Level, Report
+from .findings import Level
 from .room import Page, Room, Row
 
 #: So many rows in one group leave no room for chance in their order: one in 24.
@@ -22,11 +21,11 @@ def order(room: Room, sent: list[str]) -> None:
     """Whether the order of pages is that of times, and that of messages with one time."""
     report, rows = room.report, room.rows
     place = {message: n for n, message in enumerate(sent)}
-    back = [max(0, early.us - late.us) for early, late in zip(rows, rows[1:])]
+    back = [max(0, early.us - late.us) for early, late in itertools.pairwise(rows)]
     numbers = [row.seq for row in rows]
     by_number = None not in numbers and all(
         early is not None and late is not None and early < late
-        for early, late in zip(numbers, numbers[1:]))
+        for early, late in itertools.pairwise(numbers))
     report.facts.can["sequence"] = by_number and len(rows) > 1
     if len(rows) < 2:
         report.unknown("order", "the order of pages: there are fewer than two messages")
@@ -94,7 +93,7 @@ def _ties(room: Room, place: dict[str, int]) -> None:
                     "were sent: leave `ties` unknown, pages are believed")
 
 
-def _shifted(room: Room, page: Page, offset: int) -> Optional[int]:
+def _shifted(room: Room, page: Page, offset: int) -> int | None:
     """By how much a page stands elsewhere than asked for; None where it is no run of the list."""
     wanted = [row.id for row in room.rows]
     count = len(page.ids)
@@ -152,7 +151,7 @@ def sizes(room: Room, page_limit: int) -> None:
     top = room.page(1_000)
     if top is not None and count:
         room.sizes.append((min(1_000, count), top.size))
-    cut = [(asked, came) for asked, came in room.sizes if came < asked and asked <= count]
+    cut = [(asked, came) for asked, came in room.sizes if came < asked <= count]
     largest = max((came for _, came in room.sizes), default=0)
     smaller = [pair for pair in cut if pair[1] < largest]
     report.facts.sizes_vary = bool(smaller)

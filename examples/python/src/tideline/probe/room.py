@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Optional
+from typing import Any
 
 from .findings import Report
 from .stamp import Stamp, parse
@@ -25,7 +25,7 @@ class Row:
     raw: dict[str, Any]
 
     @property
-    def seq(self) -> Optional[int]:
+    def seq(self) -> int | None:
         """Its number, where it has one."""
         value = self.raw.get("seq")
         return value if isinstance(value, int) and not isinstance(value, bool) else None
@@ -37,8 +37,8 @@ class Page:
 
     rows: tuple[Row, ...]
     size: int
-    total: Optional[int]
-    has_more: Optional[bool]
+    total: int | None
+    has_more: bool | None
     data: dict[str, Any]
 
     @property
@@ -47,7 +47,7 @@ class Page:
         return [row.id for row in self.rows]
 
 
-def _flag(value: object) -> Optional[bool]:
+def _flag(value: object) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
@@ -60,12 +60,12 @@ class Room:
         self.report = report
         self.depth = depth
         #: Whether pages list the newest first; None as long as that is not known.
-        self.newest_first: Optional[bool] = None
+        self.newest_first: bool | None = None
         self._times_seen = 1
         self.rows: list[Row] = []
         #: Whether the walk came to the start.
         self.whole = False
-        self.total: Optional[int] = None
+        self.total: int | None = None
         #: Sizes of pages by what was asked, where more was there.
         self.sizes: list[tuple[int, int]] = []
         self.stamps: list[Stamp] = []
@@ -75,17 +75,17 @@ class Room:
 
     # MARK: Pages
 
-    def ask(self, limit: int, offset: Optional[int] = 0, **place: Any) -> Answer:
+    def ask(self, limit: int, offset: int | None = 0, **place: Any) -> Answer:
         """Asks for a page, and gives the answer as it is."""
         return self.talk.ask("get_messages", conversation_id=self.id, limit=limit, offset=offset,
                              **place)
 
-    def page(self, limit: int, offset: Optional[int] = 0, **place: Any) -> Optional[Page]:
+    def page(self, limit: int, offset: int | None = 0, **place: Any) -> Page | None:
         """A page, or None where there was no good answer."""
         answer = self.ask(limit, offset, **place)
         return self.read(answer, limit) if answer.ok else None
 
-    def read(self, answer: Answer, limit: int) -> Optional[Page]:
+    def read(self, answer: Answer, limit: int) -> Page | None:
         """The page in an answer, and what is wrong with it by itself."""
         raw = answer.data.get("messages")
         if not isinstance(raw, list):
@@ -114,7 +114,7 @@ class Room:
             up = sum(row.us for row in rows[-half:]) - sum(row.us for row in rows[:half])
             self._times_seen, self.newest_first = seen, up < 0 if up else self.newest_first
 
-    def row(self, raw: Any) -> Optional[Row]:
+    def row(self, raw: Any) -> Row | None:
         """A message that can be used, else None and a fault."""
         if not isinstance(raw, dict):
             self.report.fault("message-bad", "a message of a page is no object: it is set aside")
@@ -178,6 +178,6 @@ class Room:
         known = {row.id for row in self.rows}
         return page.total != self.total or not set(page.ids) <= known
 
-    def index(self, message: str) -> Optional[int]:
+    def index(self, message: str) -> int | None:
         """Where a message stands in the list."""
         return next((n for n, row in enumerate(self.rows) if row.id == message), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import time
-from typing import Callable, Optional
+from collections.abc import Callable
 
 from . import lasting, places, pushing, reading
 from .entries import Log, probe_log
@@ -72,7 +72,7 @@ class _Run:
         self.setup, self.report, self.tally, self.manner = setup, report, tally, manner
         self.name = setup.run or os.urandom(4).hex()
 
-    def open_talk(self, hello: Optional[tuple[str, ...]] = None) -> Talk:
+    def open_talk(self, hello: tuple[str, ...] | None = None) -> Talk:
         """A connection of this user, or of who says ``hello`` so."""
         setup = self.setup
         manner = self.manner if hello is None else dataclasses.replace(self.manner, hello=hello)
@@ -85,7 +85,7 @@ class _Run:
             check()
         except (Closed, OSError):
             raise
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001
             self.report.unknown(f"check-{name}", f"{name}: the answers were of no use to the check "
                                 f"({type(error).__name__}: {error})")
 
@@ -101,7 +101,7 @@ class _Run:
             self.close(log.talk, watcher)
             return
         room = Room(talk, setup.conversation, report, max(setup.depth, setup.messages + 100))
-        writer: Optional[Writer] = None
+        writer: Writer | None = None
         if setup.read_only:
             report.unknown("writing", "what becomes of what is sent, edited and deleted, echoes, "
                            "idempotency and redelivery: nothing was written")
@@ -125,7 +125,7 @@ class _Run:
         self.close(room.talk, watcher)
 
     @staticmethod
-    def close(*talks: Optional[Talk]) -> None:
+    def close(*talks: Talk | None) -> None:
         """Ends these connections."""
         for talk in talks:
             if talk is not None:
@@ -149,7 +149,7 @@ class _Run:
         self.step("repeating later", lambda: lasting.repeated(
             writer, other, self.manner if self.setup.patient else None))
 
-    def others(self, talk: Talk, writer: Optional[Writer] = None) -> None:
+    def others(self, talk: Talk, writer: Writer | None = None) -> None:
         """Whether another user may rewrite a message."""
         if self.setup.read_only:
             return
@@ -170,7 +170,7 @@ def keeps_log(log: Log) -> bool:
     return log.report.facts.can["log"]
 
 
-def _read(run: _Run, room: Room, writer: Optional[Writer]) -> None:
+def _read(run: _Run, room: Room, writer: Writer | None) -> None:
     report = room.report
     own = writer.ids if writer is not None else []
     if writer is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import re
 from datetime import datetime, timedelta, timezone
-from typing import Optional
 
 _FORM = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d+))?)?"
@@ -26,7 +25,7 @@ class Stamp:
     short: bool = False
 
 
-def parse(text: object) -> Optional[Stamp]:
+def parse(text: object) -> Stamp | None:
     """The time that a text prints, None where it prints none."""
     match = _FORM.fullmatch(text) if isinstance(text, str) and len(text) <= 64 else None
     if match is None:

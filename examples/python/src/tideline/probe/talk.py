@@ -6,7 +6,8 @@ import dataclasses
 import itertools
 import json
 import traceback
-from typing import Any, Callable, Optional
+from collections.abc import Callable
+from typing import Any
 
 from .findings import Report
 from .link import Closed, Dial, Link
@@ -38,7 +39,7 @@ class Event:
     """A frame that came: the answer to a request, or something else. ``ids`` are the messages that
     a push tells to be new."""
 
-    answers: Optional[str]
+    answers: str | None
     frame: dict[str, Any]
     ids: tuple[str, ...] = ()
 
@@ -76,7 +77,7 @@ class Talk:
     _numbers = itertools.count(1)
 
     def __init__(self, dial: Dial, manner: Manner, tally: Tally, report: Report,
-                 channel: Optional[str] = None) -> None:
+                 channel: str | None = None) -> None:
         self._dial = dial
         self._link: Link = dial()
         self._channel = channel
@@ -133,7 +134,7 @@ class Talk:
         try:
             self._send(frame)
             value = self._wait(verb, number)
-        except Exception as error:  # Whatever an adapter does is a finding.
+        except Exception as error:  # Whatever an adapter does is a finding.  # noqa: BLE001
             return self._ended(error, _named(verb, members))
         if value is None:
             self._tally.silent[verb] = self._tally.silent.get(verb, 0) + 1
@@ -164,7 +165,7 @@ class Talk:
     def _send(self, frame: dict[str, Any]) -> None:
         self._link.send(json.dumps(frame, ensure_ascii=False, separators=(",", ":")).encode())
 
-    def _wait(self, verb: str, number: str) -> Optional[dict[str, Any]]:
+    def _wait(self, verb: str, number: str) -> dict[str, Any] | None:
         for _ in range(10_000):
             raw = self._link.receive(self._manner.timeout_s)
             if raw is None:
@@ -223,7 +224,7 @@ class Talk:
 
     # MARK: What comes beside answers
 
-    def _open(self, raw: bytes) -> Optional[dict[str, Any]]:
+    def _open(self, raw: bytes) -> dict[str, Any] | None:
         """The frame within its envelope."""
         try:
             value = json.loads(raw)
@@ -274,7 +275,7 @@ class Talk:
         if self.replies:
             self.reply(ref, value.get("account"))
 
-    def reply(self, ref: str, account: Optional[str]) -> None:
+    def reply(self, ref: str, account: str | None) -> None:
         """Says that an update has taken effect."""
         frame: dict[str, Any] = {"type": "reply", "payload": {"ref": ref}}
         if account is not None:
@@ -285,7 +286,7 @@ class Talk:
         """Takes what comes until nothing does for a while."""
         try:
             self._drain()
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001
             self._ended(error, "no request")
 
     def _drain(self) -> None:
@@ -312,7 +313,7 @@ class Talk:
         self._closed = True
         try:
             self._link.close()
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001
             self._report.fault("adapter-raised", f"{type(error).__name__} at the end of a "
                                f"connection, {_place(error)}: {error}")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from typing import Any, Optional
+from typing import Any
 
 from .room import Room, Row
 from .stamp import parse
@@ -41,7 +41,7 @@ class Writer:
         self._run = run
         self._payload = payload
         self._count = 0
-        self._sender: Optional[str] = None
+        self._sender: str | None = None
 
     @property
     def ids(self) -> list[str]:
@@ -54,7 +54,7 @@ class Writer:
 
     # MARK: Sending
 
-    def send(self, client_id: str = "") -> Optional[Sent]:
+    def send(self, client_id: str = "") -> Sent | None:
         """Sends one message; None where it was refused."""
         self._count += 1
         name = client_id or f"probe-{self._run}-{self._count}"
@@ -188,7 +188,7 @@ class Writer:
         else:
             self.room.report.unknown("deletions", "deletions: delete_message was refused")
 
-    def _edit(self, target: Sent) -> Optional[Any]:
+    def _edit(self, target: Sent) -> Any | None:
         payload = self.payload(1_000_001)
         answer = self.room.talk.ask("edit_message", conversation_id=self.room.id,
                                     message_id=target.id, payload=payload)
@@ -216,7 +216,7 @@ class Writer:
         if report.facts.can.get("changed_since"):
             self._changed(mark, target, payload, row)
 
-    def _changed(self, mark: Sent, target: str, payload: Any, row: Optional[Row]) -> None:
+    def _changed(self, mark: Sent, target: str, payload: Any, row: Row | None) -> None:
         report = self.room.report
         found = self._changes(self._since["changed_since"])
         if found.get(target, {}).get("payload") != payload:
@@ -262,7 +262,7 @@ class Writer:
                          "all verbs but sends are safe to repeat")
         report.seen("reactions", "reactions are taken")
 
-    def _deletions(self, mark: Sent, taken: set[str], before: Optional[int]) -> None:
+    def _deletions(self, mark: Sent, taken: set[str], before: int | None) -> None:
         room, report = self.room, self.room.report
         shown = [row for row in room.rows if row.id in taken]
         told = self.deleted(self._since["deleted_since"])
@@ -382,7 +382,7 @@ class Writer:
         talk.ask("get_total_unread_count")
 
 
-def _users(answer: Answer) -> Optional[list[Any]]:
+def _users(answer: Answer) -> list[Any] | None:
     message = answer.data.get("message")
     reactions = message.get("reactions") if isinstance(message, dict) else None
     users = reactions.get("\N{THUMBS UP SIGN}") if isinstance(reactions, dict) else None

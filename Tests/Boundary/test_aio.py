@@ -1,0 +1,411 @@
+"""tideline.aio: a client that keeps itself connected, and what it says while it cannot.
+
+Time is the client's clock, which a test moves, and pauses are counted instead of waited for.
+"""
+
+import asyncio
+import contextlib
+import json
+import logging
+import threading
+import unittest
+
+import tideline
+import tideline.aio
+from tideline import storage_check
+
+from support import KEY, ROOT, message
+
+DictStorage = storage_check.find(f"{ROOT / 'examples' / 'storage' / 'dict.py'}:DictStorage")
+
+
+class Full(DictStorage):
+    """A disk that is full where a test says so."""
+
+    full = False
+
+    def write(self, name, fence, object, offset, data):
+        if self.full:
+            raise tideline.NoRoom()
+        super().write(name, fence, object, offset, data)
+
+
+class Server:
+    """A server in this process, and the transports to it."""
+
+    def __init__(self, messages=()):
+        self.messages = list(messages)
+        self.transports = []
+        self.refusals = 0
+        self.is_silent = False
+        self.cut_after = None
+        self.requests = []
+
+    async def connect(self):
+        if self.refusals:
+            self.refusals -= 1
+            raise ConnectionRefusedError("nobody listens")
+        self.transports.append(Transport(self))
+        return self.transports[-1]
+
+    def push(self, text):
+        self.messages.append(message(len(self.messages) + 1, payload={"text": text}))
+        for transport in self.transports:
+            transport.hand({"type": "message_new", "message": self.messages[-1]})
+
+    def answer(self, request):
+        if request["type"] == "get_messages":
+            chosen = [m for m in self.messages if m["created_at"] > request.get("after_ts", "")]
+            end = len(chosen) - request.get("offset", 0)
+            return {"messages": chosen[max(0, end - request["limit"]):max(0, end)],
+                    "total_count": len(self.messages)}
+        return {"message_ids": []} if request["type"] == "get_deleted_since" else {}
+
+
+class Transport:
+    def __init__(self, server):
+        self.server, self.frames, self.closed = server, asyncio.Queue(), False
+
+    def hand(self, value):
+        self.frames.put_nowait(None if value is None else json.dumps(value).encode())
+
+    async def send(self, frame):
+        if self.closed:
+            raise ConnectionResetError("lost")
+        request = json.loads(frame)
+        self.server.requests.append(request)
+        if self.server.is_silent:
+            return
+        if self.server.cut_after is not None:
+            self.server.cut_after -= 1
+            if self.server.cut_after < 0:
+                self.server.cut_after = None
+                self.hand(None)
+                return
+        head = {"type": request["type"], "request_id": request["request_id"]}
+        data = self.server.answer(request)
+        self.hand({**head, "status": "error", "error": {"code": data[0], "message": data[1]}}
+                  if isinstance(data, tuple) else {**head, "status": "ok", "data": data})
+
+    async def receive(self):
+        return await self.frames.get()
+
+    async def close(self):
+        self.closed = True
+
+
+class Time:
+    """The client's clock, and the pauses between two connections, which take none."""
+
+    def __init__(self):
+        self.ms, self.pauses = 0, []
+
+    def backoff(self):
+        async def sleep(seconds):
+            self.pauses.append(seconds)
+            await asyncio.sleep(0)
+        return tideline.aio.Backoff(random=lambda: 1.0, sleep=sleep)
+
+    async def until(self, client, holds):
+        """Lets a second after the other pass until something holds."""
+        for _ in range(2_000):
+            if holds():
+                return
+            self.ms += 1_000
+            client.connection.wake()
+            # Behind what the turn has to do in the worker thread.
+            await client.state()
+        raise AssertionError("it never came to hold")
+
+
+@contextlib.asynccontextmanager
+async def opened(server, time, **more):
+    async with tideline.aio.open(
+            user_id="me", connect=server.connect, backoff=time.backoff(), clock=lambda: time.ms,
+            log=lambda *_: None, **more) as client:
+        yield client
+
+
+class Aio(unittest.IsolatedAsyncioTestCase):
+    def setUp(self):
+        logging.getLogger("tideline").disabled = True
+        self.addCleanup(setattr, logging.getLogger("tideline"), "disabled", False)
+        self.time = Time()
+
+    async def texts(self, client):
+        return [row.id for row in (await client.messages("c")).messages]
+
+    async def test_a_sync_ends_and_a_window_follows(self):
+        server = Server([message(1), message(2)])
+        async with opened(server, self.time) as client:
+            status = await client.sync("c")
+            self.assertEqual((status.result, status.inserted), (tideline.Status.OK, 2))
+            self.assertTrue(client.is_connected)
+            async with client.window("c") as window:
+                seen = []
+                async for step in window:
+                    self.assertEqual(step.row_count, len(window.messages))
+                    seen.append([row.id for row in window.messages])
+                    if len(server.messages) == 2:
+                        server.push("three")
+                    if len(window.messages) == 3:
+                        break
+                self.assertEqual(seen[-1], ["m1", "m2", "m3"])
+                self.assertEqual(await window.find("m2"), 1)
+                async with window.items() as items:
+                    async for _ in items:
+                        break
+                    self.assertEqual(len(items.current), 3)
+            async with client.conversation_list() as places:
+                async for _ in places:
+                    break
+                self.assertEqual([row.id for row in places.conversations], ["c"])
+
+    async def test_changes_come_as_they_are_committed(self):
+        server = Server([message(1)])
+        async with opened(server, self.time) as client:
+            await client.sync("c")
+            seen = []
+            server.push("two")
+            async for change in client.changes(0):
+                if change.kind is tideline.ChangeKind.INSERTED:
+                    seen += [row.id for row in await client.numbered(
+                        "c", change.first, change.last)]
+                if len(seen) == 2 and len(server.messages) == 2:
+                    server.push("three")
+                if len(seen) == 3:
+                    break
+            self.assertEqual(seen, ["m1", "m2", "m3"])
+
+    async def test_a_feed_without_the_entries_asked_for_says_where_to_go_on(self):
+        server = Server()
+        async with opened(server, self.time) as client:
+            with self.assertRaises(tideline.ResyncError) as caught:
+                async for _ in client.changes(1_000):
+                    pass
+            self.assertEqual(caught.exception.change_seq, (await client.state()).change_seq)
+
+    async def test_calls_leave_the_loop_free(self):
+        async with opened(Server(), self.time) as client:
+            names = set()
+            await client.call(lambda: names.add(threading.current_thread().name))
+            self.assertNotIn(threading.current_thread().name, names)
+            blocked = threading.Event()
+            waits = asyncio.ensure_future(client.call(blocked.wait))
+            await asyncio.sleep(0)
+            # The loop is here while the worker waits for the "disk".
+            blocked.set()
+            await waits
+
+    async def test_a_server_that_nobody_reaches_is_tried_again_with_longer_pauses(self):
+        server = Server([message(1)])
+        server.refusals = 8
+        async with opened(server, self.time) as client:
+            self.assertEqual((await client.sync("c")).result, tideline.Status.OK)
+            self.assertEqual(self.time.pauses[:8], [0.5, 1, 2, 4, 8, 16, 30, 30])
+            self.assertIsNone(client.trouble)
+
+    async def test_a_lost_connection_is_made_again_and_what_was_missed_arrives(self):
+        server = Server([message(number) for number in range(1, 6)])
+        server.cut_after = 0
+        async with opened(server, self.time) as client:
+            await client.sync("c")
+            self.assertEqual(len(server.transports), 2)
+            server.transports[-1].hand(None)
+            server.messages.append(message(6))
+            await self.time.until(client, lambda: len(server.transports) == 3)
+            await client.sync("c")
+            self.assertEqual(await self.texts(client), [f"m{number}" for number in range(1, 7)])
+
+    async def test_a_send_that_fails_ends_the_connection(self):
+        server = Server([message(1)])
+        async with opened(server, self.time) as client:
+            await client.sync("c")
+            await server.transports[-1].close()
+            await client.sync("c")
+            self.assertEqual(len(server.transports), 2)
+
+    async def test_a_silent_server_is_left(self):
+        """The library says after its time-outs that the connection is of no use."""
+        server = Server([message(1)])
+        server.is_silent = True
+        async with opened(server, self.time) as client:
+            sync = asyncio.ensure_future(client.sync("c"))
+            await self.time.until(client, lambda: len(server.transports) > 1)
+            self.assertTrue(server.transports[0].closed)
+            server.is_silent = False
+            await self.time.until(client, sync.done)
+            await client.sync("c")
+            self.assertEqual(await self.texts(client), ["m1"])
+
+    async def test_a_frame_for_a_connection_of_no_use_ends_it(self):
+        """A push that comes late gets OfflineError, which ended the examples for good."""
+        server = Server([message(1)])
+        async with opened(server, self.time) as client:
+            await client.sync("c")
+            true, failures = client.plain.receive, iter([tideline.OfflineError])
+
+            def receive(frame):
+                for kind in failures:
+                    raise kind(tideline.Status.OFFLINE, "the connection is of no use")
+                return true(frame)
+            client.plain.receive = receive
+            server.push("two")
+            await self.time.until(client, lambda: len(server.transports) == 2)
+            await client.sync("c")
+            self.assertEqual(await self.texts(client), ["m1", "m2"])
+
+    async def test_a_full_disk_is_waited_for(self):
+        storage, server = Full(), Server([message(1)])
+        async with opened(server, self.time, path="eva", key=KEY, storage=storage,
+                          catch_up_all=True) as client:
+            await client.sync("c")
+            storage.full = True
+            server.push("two")
+            await self.time.until(client, lambda: len(self.time.pauses) >= 4)
+            self.assertIsInstance(client.trouble, (tideline.FullError, tideline.StorageError))
+            storage.full = False
+            await self.time.until(client, lambda: client.trouble is None)
+            await client.sync("c")
+            self.assertEqual(await self.texts(client), ["m1", "m2"])
+
+    async def test_bad_frames_are_left_aside(self):
+        server = Server([message(1)])
+        async with opened(server, self.time) as client:
+            await client.sync("c")
+            for bad in ("no object", {"type": 5}, ["a"], {"type": "message_new", "message": 7}):
+                server.transports[-1].hand(bad)
+            server.push("two")
+            async for change in client.changes(0):
+                if "m2" in await self.texts(client):
+                    break
+            self.assertEqual(len(server.transports), 1)
+
+    async def test_going_on_is_of_no_use_where_the_storage_was_taken_over(self):
+        storage, server = DictStorage(), Server([message(1)])
+        with self.assertRaises(tideline.LockedError):
+            async with opened(server, self.time, path="eva", key=KEY, storage=storage) as client:
+                await client.sync("c")
+                storage.acquire("eva")
+                server.push("two")
+                async for _ in client.changes():
+                    pass
+
+    async def test_all_since_a_time_is_fetched_and_no_more(self):
+        server = Server([
+            message(number, created_at=f"2024-05-01T{number // 60:02}:{number % 60:02}:00")
+            for number in range(1, 401)])
+        async with opened(server, self.time) as client:
+            await client.sync("c")
+            rows = (await client.messages("c")).messages
+            server.requests.clear()
+            # What is here reaches further back: nothing older is asked for.
+            found = [row.id async for row in client.since("c", rows[10].time_us)]
+            self.assertEqual(found, [f"m{number}" for number in range(400, 361, -1)])
+            self.assertEqual([one["offset"] for one in server.requests
+                              if one["type"] == "get_messages"], [0])
+            # In pages, further back than what is here; each once.
+            since = rows[0].time_us - 100 * 60_000_000
+            found = [row.id async for row in client.since("c", since, page=30)]
+            self.assertEqual(found, [f"m{number}" for number in range(400, 251, -1)])
+            self.assertEqual(len([row async for row in client.since("c", 0)]), 400)
+
+    async def test_what_the_server_refuses_ends_the_search(self):
+        server = Server([message(number) for number in range(1, 3)])
+        true = server.answer
+        async with opened(server, self.time) as client:
+            server.answer = lambda request: (
+                ("forbidden", "no") if request["type"] == "get_messages" else true(request))
+            searched = asyncio.ensure_future(self.collected(client.since("c", 0)))
+            await self.time.until(client, searched.done)
+            self.assertEqual(searched.result(), [])
+
+    async def collected(self, iterator):
+        return [row async for row in iterator]
+
+    async def test_each_connection_is_told(self):
+        server = Server([message(1)])
+        async with opened(server, self.time) as client:
+            seen = []
+            async for number in client.connections():
+                seen.append(number)
+                if number == 3:
+                    break
+                server.transports[-1].hand(None)
+            self.assertEqual(seen, [1, 2, 3])
+
+    async def test_a_cancelled_sync_is_dropped(self):
+        server = Server()
+        server.is_silent = True
+        async with opened(server, self.time) as client:
+            sync = asyncio.ensure_future(client.sync("c"))
+            await self.time.until(client, lambda: server.requests)
+            self.assertEqual((await client.state()).syncs_left, 1)
+            sync.cancel()
+            await asyncio.wait({sync})
+            self.assertEqual((await client.state()).syncs_left, 0)
+
+    async def test_an_iterator_ends_with_its_client(self):
+        async with opened(Server(), self.time) as client:
+            changes = client.changes(0)
+            async with client.window("c") as window:
+                pass
+        with self.assertRaises(tideline.ClosedError):
+            await changes.__anext__()
+        with self.assertRaises(tideline.ClosedError):
+            await window.poll()
+
+
+class Streams(unittest.IsolatedAsyncioTestCase):
+    """Over real sockets of this machine."""
+
+    async def served(self, first):
+        """A server that answers the greeting by `first`, and then every request."""
+        async def serve(reader, writer):
+            await reader.readline()
+            if first is not None:
+                writer.write(first)
+            server = Server([message(1)])
+            while line := await reader.readline():
+                request = json.loads(line)
+                writer.write(json.dumps({
+                    "type": request["type"], "request_id": request["request_id"], "status": "ok",
+                    "data": server.answer(request)}).encode() + b"\n")
+            writer.close()
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        self.addAsyncCleanup(self.close, server)
+        return server.sockets[0].getsockname()[1]
+
+    async def close(self, server):
+        server.close()
+
+    async def test_a_stream(self):
+        port = await self.served(b'{"type":"hello","status":"ok"}\n')
+        connect = tideline.aio.stream("127.0.0.1", port, hello={"type": "hello", "user": "me"})
+        async with tideline.aio.open(user_id="me", connect=connect) as client:
+            self.assertEqual((await client.sync("c")).inserted, 1)
+
+    async def test_greetings_that_are_refused(self):
+        for first in (b'{"status":"error"}\n', b"no JSON\n", b"cut off"):
+            port = await self.served(first)
+            if first == b"cut off":
+                continue
+            with self.subTest(first), self.assertRaises(ConnectionError):
+                await tideline.aio.stream("127.0.0.1", port, hello={})()
+
+    async def test_a_server_that_does_not_greet(self):
+        port = await self.served(None)
+        with self.assertRaises(asyncio.TimeoutError):
+            await tideline.aio.stream("127.0.0.1", port, hello={}, timeout_s=0.01)()
+
+
+class Backoffs(unittest.TestCase):
+    def test_pauses_are_drawn_and_bounded(self):
+        for drawn, share in ((0.0, 0.5), (1.0, 1.0)):
+            backoff = tideline.aio.Backoff(1, 10, random=lambda drawn=drawn: drawn)
+            self.assertEqual([backoff.next_s() for _ in range(6)],
+                             [share * pause for pause in (1, 2, 4, 8, 10, 10)])
+            backoff.failures = 100_000
+            self.assertEqual(backoff.next_s(), share * 10)
+            backoff.reset()
+            self.assertEqual(backoff.next_s(), share)

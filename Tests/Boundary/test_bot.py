@@ -1,0 +1,224 @@
+"""examples/python/bot.py: each message is answered once, whatever happens to the bot."""
+
+import asyncio
+import collections
+import datetime
+import json
+import os
+import pathlib
+import random
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import tideline
+import tideline.aio
+
+from support import ROOT
+
+BOT = ROOT / "examples" / "python" / "bot.py"
+SERVER = os.environ.get("TIDELINE_SERVER", str(ROOT / "out" / "tideline-server"))
+MESSAGES, KILLS, BEGUN = 1_000, 20, 10
+#: More than the feed keeps: `changesKept` of Limits.swift.
+OVERFLOW = 100_100
+
+
+class Line:
+    """A connection to the server, which is told what the bot answers."""
+
+    def __init__(self, port, user):
+        self.socket = socket.create_connection(("127.0.0.1", port))
+        self.rest = b""
+        self.number = 0
+        #: Answers that were pushed: at most as many as there are.
+        self.answers = 0
+        self.ask("hello", user=user)
+
+    def read(self, seconds=60):
+        """The next line, or None."""
+        while b"\n" not in self.rest:
+            if not select.select([self.socket], [], [], seconds)[0]:
+                return None
+            self.rest += self.socket.recv(1 << 16)
+        line, _, self.rest = self.rest.partition(b"\n")
+        value = json.loads(line)
+        if value["type"] == "message_new" and value["message"]["sender_id"] == "eva":
+            self.answers += 1
+        return value
+
+    def ask(self, kind, **members):
+        self.number += 1
+        wanted = str(self.number)
+        self.socket.sendall(json.dumps(
+            {"type": kind, "request_id": wanted, **members}).encode() + b"\n")
+        while value := self.read():
+            if value.get("request_id") == wanted:
+                if value["status"] != "ok":
+                    raise AssertionError(value)
+                return value.get("data", {})
+        raise AssertionError("the server does not answer")
+
+    def close(self):
+        self.socket.close()
+
+
+class Bot(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.file = pathlib.Path(folder.name, "eva.tideline")
+        self.server = subprocess.Popen(
+            [SERVER, "--tcp-port", "0", "--ws-port", "0", "--seed", "3", "--messages", "600",
+             "--conversations", "4", "--resolution", "ms", "--capability", "idempotent_send"],
+            stdout=subprocess.PIPE, text=True)
+        self.addCleanup(self.end, self.server)
+        for line in self.server.stdout:
+            if line.startswith("tideline-server ready"):
+                self.port = int(line.split("tcp=")[1].split()[0])
+                break
+        self.addCleanup(self.end_bot)
+        self.process = None
+        self.random = random.Random(60)
+        self.line = Line(self.port, "eva")
+        self.addCleanup(self.line.close)
+        self.asked = 0
+        self.rooms = [room["conversation_id"] for room in
+                      self.line.ask("admin_conversations")["conversations"]]
+
+    def end(self, process):
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+    def end_bot(self):
+        if self.process is not None and self.process.poll() is None:
+            self.end(self.process)
+
+    def start(self):
+        self.process = subprocess.Popen(
+            [sys.executable, BOT, str(self.port), "eva", str(self.file)],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def kill(self):
+        """A bot that ended by itself has failed: it says why."""
+        if self.process.poll() is not None:
+            self.fail(self.process.stdout.read())
+        os.kill(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        self.process.stdout.close()
+
+    def post(self, room, count):
+        """Others write."""
+        self.line.ask("admin_post", conversation_id=room, count=count, over_s=count)
+        self.asked += count
+
+    def rows(self):
+        """All messages that the server has."""
+        for room in self.rooms:
+            offset, page = 0, True
+            while page:
+                page = self.line.ask("get_messages", conversation_id=room, limit=100,
+                                     offset=offset)["messages"]
+                offset += len(page)
+                yield from page
+
+    def look(self):
+        """What is to be answered, and how often each was. Control messages are for no person."""
+        born = datetime.datetime.fromtimestamp(self.kept()[0] / 1e6, datetime.timezone.utc)
+        asked, answered = set(), collections.Counter()
+        for row in self.rows():
+            if row["sender_id"] == "eva":
+                answered[row.get("reply_to")] += 1
+            elif (datetime.datetime.fromisoformat(row["created_at"] + "+00:00") > born
+                  and "_control" not in row["payload"]):
+                asked.add(row["message_id"])
+        return asked, collections.Counter({id: answered[id] for id in asked if answered[id]})
+
+    def until(self, answers):
+        """Reads pushes until there are so many answers. What is pushed as the bot dies may get
+        lost, so where none comes they are counted."""
+        quiet = 0
+        while self.line.answers < answers:
+            if self.line.read(1) is None:
+                quiet += 1
+                asked, answered = self.look()
+                self.line.answers = answered.total()
+                if quiet == 20:
+                    self.fail(f"{len(asked - set(answered))} messages are not answered")
+            if self.process.poll() is not None:
+                self.fail(self.process.stdout.read())
+
+    def begin(self, count):
+        """A conversation begins, with more messages than a page has in some."""
+        other = Line(self.port, f"new-{len(self.rooms)}")
+        made = other.ask("create_conversation", participant_ids=["eva"], title="new",
+                         client_id=f"new-{len(self.rooms)}")
+        other.close()
+        self.rooms.append(made["conversation"]["conversation_id"])
+        self.post(self.rooms[-1], count)
+
+    def overflow(self):
+        """Another program has the file meanwhile: it fetches messages, and so much happens that the
+        feed does not keep the entries that tell of them."""
+        room = self.rooms[0]
+        self.post(room, 40)
+        seen = self.kept()[1]
+
+        async def fetch():
+            async with tideline.aio.open(**how, connect=tideline.aio.stream(
+                    "127.0.0.1", self.port, hello={"type": "hello", "user": "eva"})) as client:
+                await client.sync(room)
+        how = {"path": self.file, "key": tideline.key_file(f"{self.file}.key"), "user_id": "eva",
+               "profile": tideline.Profile(capabilities=tideline.Capabilities.IDEMPOTENT_SEND)}
+        asyncio.run(fetch())
+        with tideline.Client(**how) as client:
+            for number in range(OVERFLOW):
+                client.draft(room, str(number))
+            self.assertTrue(client.changes(seen).resync)
+
+    def kept(self):
+        return json.loads(pathlib.Path(f"{self.file}.bot").read_text())
+
+    def test_each_message_is_answered_once(self):
+        self.start()
+        while not pathlib.Path(f"{self.file}.bot").exists() and self.process.poll() is None:
+            self.line.ask("admin_advance", over_s=1)
+        self.line.ask("admin_advance", over_s=5)
+        begun = 0
+        for turn in range(KILLS):
+            # It dies anywhere between its start and its last answer.
+            self.post(self.random.choice(self.rooms), self.random.randrange(10, 40))
+            have = self.line.answers
+            self.until(have + self.random.randrange(0, 9 * (self.asked - have) // 10 + 1))
+            self.kill()
+            if turn == KILLS // 2:
+                self.overflow()
+            elif begun < BEGUN and turn % 2 == 0 or KILLS - turn <= BEGUN - begun:
+                begun += 1
+                self.begin(self.random.choice((1, 30, 75)))
+            self.start()
+        self.assertEqual(begun, BEGUN)
+        while missing := MESSAGES - len(self.look()[0]):
+            self.line.ask("admin_post", conversation_id=self.random.choice(self.rooms),
+                          count=min(missing, 100), over_s=missing)
+        self.until(MESSAGES)
+        # A last life, which is told that nothing was answered yet: it looks at everything again.
+        self.kill()
+        pathlib.Path(f"{self.file}.bot").write_text(json.dumps([self.kept()[0], 1]))
+        self.start()
+        while self.kept()[1] == 1 and self.process.poll() is None:
+            self.line.ask("admin_advance", over_s=1)
+        # Whatever else it has to say goes out before this answer does.
+        self.begin(1)
+        self.until(MESSAGES + 1)
+        self.kill()
+        asked, answered = self.look()
+        self.assertEqual(len(asked), MESSAGES + 1)
+        self.assertEqual(answered, collections.Counter(asked))
+
+if __name__ == "__main__":
+    unittest.main()

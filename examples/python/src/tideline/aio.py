@@ -1,0 +1,469 @@
+"""asyncio: a client that keeps itself connected, and lists that are iterated.
+
+>>> connect = tideline.aio.websocket("wss://chat.example/?user=eva")
+>>> async with tideline.aio.open("eva.tideline", key, user_id="eva", connect=connect) as client:
+...     await client.sync("general")
+...     async with client.window("general") as window:
+...         async for step in window:
+...             draw(window.messages)
+
+Calls may wait for the disk, so they run in a worker thread, one after the other, in the order in
+which they were made. The loop does not wait. Hooks such as ``open`` run in that thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import functools
+import os
+from collections.abc import AsyncIterator, Callable, Coroutine
+from types import TracebackType
+from typing import (
+    Any,
+    Concatenate,
+    ParamSpec,
+    TypeVar,
+)
+
+from . import client as _client
+from . import conversations as _conversations
+from . import items as _items
+from . import window as _window
+from .connection import Backoff, Connect, Connection, Transport, stream, websocket
+from .errors import ClosedError, ResyncError, Status
+from .values import (
+    Change,
+    From,
+    Message,
+    Policy,
+    Stop,
+    SyncKind,
+    SyncPhase,
+    SyncStatus,
+)
+from .views import Conversation, Diff, Item
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+_Entered = TypeVar("_Entered", bound="_Watched")
+
+
+class _Called:
+    """What runs the methods of a plain object in the worker thread of a client."""
+
+    plain: Any
+
+    async def call(
+            self, function: Callable[_P, _T], *arguments: _P.args, **named: _P.kwargs) -> _T:
+        """Runs a function in the client's worker thread and gives what it gives."""
+        raise NotImplementedError
+
+
+def _in_worker(
+    method: Callable[Concatenate[Any, _P], _T],
+) -> Callable[Concatenate[Any, _P], Coroutine[Any, Any, _T]]:
+    """The same method, awaited: it runs in the worker thread."""
+    async def call(self: Any, /, *arguments: _P.args, **named: _P.kwargs) -> _T:
+        result: _T = await self.call(method, self.plain, *arguments, **named)
+        return result
+
+    functools.update_wrapper(call, method)
+    return call
+
+
+class Client(_Called):
+    """A ``tideline.Client`` for asyncio; made by ``open``. Use it in one loop.
+
+    The methods without a text here are those of ``tideline.Client``, awaited. ``call`` runs any
+    other one, as in ``await client.call(client.plain.stats)``.
+    """
+
+    plain: _client.Client
+
+    def __init__(
+        self, make: Callable[[], _client.Client], connect: Connect | None,
+        backoff: Backoff | None,
+    ) -> None:
+        self._make, self._connect, self._backoff = make, connect, backoff
+        self._worker = concurrent.futures.ThreadPoolExecutor(1, "tideline")
+        self._news = asyncio.Event()
+        #: How often there was news.
+        self.turns = 0
+        self._running: asyncio.Task[None] | None = None
+        self._is_closed = False
+
+    async def call(
+            self, function: Callable[_P, _T], *arguments: _P.args, **named: _P.kwargs) -> _T:
+        """Runs a function in the client's worker thread and gives what it gives. Where the caller
+        is cancelled a call that has begun goes on to its end."""
+        if self._is_closed:
+            raise ClosedError(Status.CLOSED, "the client was closed")
+        return await asyncio.get_running_loop().run_in_executor(
+            self._worker, functools.partial(function, *arguments, **named))
+
+    async def __aenter__(self) -> Client:
+        try:
+            self.plain = await self.call(self._make)
+        except BaseException:
+            self._worker.shutdown(wait=False)
+            raise
+        self.connection = Connection(
+            self.plain, self._connect, self.call, self._tell, self._backoff)
+        self._running = asyncio.ensure_future(self.connection.run())
+        self._running.add_done_callback(lambda _: self._tell())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        assert self._running is not None
+        self._running.cancel()
+        await asyncio.wait({self._running})
+        await self.call(self.plain.close)
+        self._is_closed = True
+        self._worker.shutdown(wait=False)
+        if kind is None and not self._running.cancelled():
+            # Why the connection ended for good, where no iterator has said so.
+            self._running.result()
+
+    # News. Whoever waits takes the count before it reads, so nothing is missed in between.
+
+    def _tell(self) -> None:
+        self.turns += 1
+        told, self._news = self._news, asyncio.Event()
+        told.set()
+
+    async def news(self, seen: int) -> None:
+        """Waits until ``turns`` is over ``seen``: there may be something new to read.
+
+        >>> while True:
+        ...     seen = client.turns
+        ...     await draw(client)
+        ...     await client.news(seen)
+
+        Raises:
+            ClosedError: The client was closed.
+            TidelineError: The connection ended for good, and why.
+        """
+        running = self._running
+        if running is None or running.cancelled() or self._is_closed:
+            raise ClosedError(Status.CLOSED, "the client was closed")
+        if running.done():
+            running.result()
+        if self.turns <= seen:
+            await self._news.wait()
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether a connection to the server is there."""
+        return self.connection.is_connected
+
+    @property
+    def trouble(self) -> Exception | None:
+        """Why the last connection ended, or could not be made; None while one is of use."""
+        return self.connection.trouble
+
+    def reconnect(self) -> None:
+        """Dials at once, such as when the device has another network."""
+        self.connection.reconnect()
+
+    async def connections(self) -> AsyncIterator[int]:
+        """Once for each connection that is made, without end: how many there were. For what has to
+        be asked of the server each time, such as the list of conversations."""
+        seen = 0
+        while True:
+            turns = self.turns
+            if self.connection.made > seen:
+                seen = self.connection.made
+                yield seen
+            else:
+                await self.news(turns)
+
+    async def changes(
+            self, after: int | None = None, limit: int = 0) -> AsyncIterator[Change]:
+        """Changes with a greater ``seq`` than ``after``, and then each as it is committed, without
+        end.
+
+        Args:
+            after: The ``seq`` of the last change that was seen; None for those from now on.
+            limit: How many are read at a time at most; 0 for the library's choice.
+
+        Raises:
+            ResyncError: Changes behind ``after`` are not kept any more. Read anew what is needed,
+                then go on from the ``change_seq`` of the error.
+        """
+        seen = (await self.state()).change_seq if after is None else after
+        while True:
+            turns = self.turns
+            # Before the feed is read: what is committed after it is in the feed.
+            now = (await self.state()).change_seq
+            found = await self.call(self.plain.changes, seen, limit)
+            if found.resync:
+                raise ResyncError(
+                    Status.RESYNC, f"changes behind {seen} are not kept; read anew, go on from "
+                    f"{now}", now)
+            for change in found.entries:
+                seen = change.seq
+                yield change
+            if not found.entries:
+                await self.news(turns)
+
+    async def sync(
+        self, conversation: str = "", kind: SyncKind = SyncKind.LATEST,
+        policy: Policy = Policy.CACHE_THEN_NETWORK, **more: Any,
+    ) -> SyncStatus:
+        """Asks for a conversation, or the list of them, to be synced, and waits for the end of it,
+        also for a connection. ``result`` of what it gives says how it ended. Where the caller is
+        cancelled the sync is, too. ``more`` is as in ``tideline.Client.sync``."""
+        number = await self.call(
+            functools.partial(self.plain.sync, conversation, kind, policy, **more))
+        self.connection.wake()
+        try:
+            while True:
+                turns = self.turns
+                status = await self.call(self.plain.sync_status, number)
+                if status.phase is SyncPhase.ENDED:
+                    return status
+                await self.news(turns)
+        except asyncio.CancelledError:
+            self._worker.submit(self.plain.cancel, number)
+            raise
+
+    async def since(
+            self, conversation: str, time_us: int, page: int = 1_000) -> AsyncIterator[Message]:
+        """All messages of a conversation after a time, the newest first; asks the server for those
+        that are missing, and waits for a connection where it has to. What the server refuses to
+        give is passed over.
+
+        Args:
+            time_us: The server's time in microseconds since 1970; 0 for the whole conversation.
+            page: How many are read at a time, at most 10,000.
+        """
+        where, number = From.LATEST, 0
+        asked: tuple[int, int] | None = None
+        given_up: set[tuple[int, int]] = set()
+        await self.sync(conversation)
+        while True:
+            found = await self.messages(conversation, where, number=number, limit=page)
+            gaps = {gap.before_row: (gap.low_us, gap.high_us) for gap in found.coverage.gaps
+                    if not gap.poisoned and (gap.low_us, gap.high_us) not in given_up}
+            # Rows after the newest gap: nothing is missing between them and those before.
+            first = max(gaps, default=0)
+            for message in reversed(found.messages[first:]):
+                if message.time_us <= time_us:
+                    return
+                where, number = From.BEFORE, message.number
+                yield message
+            if not gaps:
+                if found.coverage.stop is not Stop.LIMIT:
+                    return
+            elif gaps[first] == asked:
+                given_up.add(asked)
+            else:
+                status = await self.sync(conversation, SyncKind.OLDER, want=page)
+                # What failed for now is asked again; what did not help is not.
+                asked = None if status.result.is_transient else gaps[first]
+
+    def window(self, conversation: str, *arguments: Any, **named: Any) -> Window:
+        """A window on a conversation, to be entered by ``async with``; the arguments are those of
+        ``tideline.Client.window``."""
+        return Window(self, lambda: self.plain.window(conversation, *arguments, **named))
+
+    def conversation_list(self, **named: Any) -> ConversationList:
+        """The list of conversations, to be entered by ``async with``; the arguments are those of
+        ``tideline.Client.conversation_list``."""
+        return ConversationList(self, lambda: self.plain.conversation_list(**named))
+
+    # The rest of ``tideline.Client``, awaited.
+
+    state = _in_worker(_client.Client.state)
+    stats = _in_worker(_client.Client.stats)
+    messages = _in_worker(_client.Client.messages)
+    message = _in_worker(_client.Client.message)
+    numbered = _in_worker(_client.Client.numbered)
+    events = _in_worker(_client.Client.events)
+    quarantined = _in_worker(_client.Client.quarantined)
+    entities = _in_worker(_client.Client.entities)
+    conversations = _in_worker(_client.Client.conversations)
+    conversation = _in_worker(_client.Client.conversation)
+    search = _in_worker(_client.Client.search)
+    send = _in_worker(_client.Client.send)
+    perform = _in_worker(_client.Client.perform)
+    operation = _in_worker(_client.Client.operation)
+    operations = _in_worker(_client.Client.operations)
+    operation_retry = _in_worker(_client.Client.operation_retry)
+    operation_cancel = _in_worker(_client.Client.operation_cancel)
+    operation_edit = _in_worker(_client.Client.operation_edit)
+    operation_progress = _in_worker(_client.Client.operation_progress)
+    operation_uploaded = _in_worker(_client.Client.operation_uploaded)
+    operation_upload_failed = _in_worker(_client.Client.operation_upload_failed)
+    reopen_payloads = _in_worker(_client.Client.reopen_payloads)
+    typing = _in_worker(_client.Client.typing)
+    draft = _in_worker(_client.Client.draft)
+    mark_delivered = _in_worker(_client.Client.mark_delivered)
+    mark_read = _in_worker(_client.Client.mark_read)
+    mark_listened = _in_worker(_client.Client.mark_listened)
+    forget = _in_worker(_client.Client.forget)
+    retain = _in_worker(_client.Client.retain)
+    room = _in_worker(_client.Client.room)
+    clear = _in_worker(_client.Client.clear)
+    drop = _in_worker(_client.Client.drop)
+    wipe = _in_worker(_client.Client.wipe)
+
+
+class _Watched(_Called):
+    """What is polled: entered by ``async with``, and iterated for its differences."""
+
+    def __init__(self, client: Client, make: Callable[[], Any]) -> None:
+        self._client, self._make = client, make
+
+    async def call(
+            self, function: Callable[_P, _T], *arguments: _P.args, **named: _P.kwargs) -> _T:
+        """Runs a function in the client's worker thread and gives what it gives."""
+        return await self._client.call(function, *arguments, **named)
+
+    def _open(self) -> None:
+        """Opens it; in the worker thread."""
+        self.plain = self._make()
+
+    async def __aenter__(self: _Entered) -> _Entered:
+        await self.call(self._open)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.call(self.plain.close)
+
+    def _update(self) -> Diff | None:
+        """Polls, and brings the list along; in the worker thread."""
+        raise NotImplementedError
+
+    async def poll(self) -> Diff | None:
+        """Brings the list to the newest committed state; None when nothing changed."""
+        return await self.call(self._update)
+
+    async def __aiter__(self) -> AsyncIterator[Diff]:
+        """Each difference, without end; the list is brought along before it is given."""
+        while True:
+            seen = self._client.turns
+            diff = await self.poll()
+            if diff is not None:
+                yield diff
+            else:
+                await self._client.news(seen)
+
+
+class Window(_Watched):
+    """A ``tideline.Window``; made by ``Client.window``.
+
+    ``async for step in window`` gives each difference; ``messages`` is the list as of the last one.
+    The methods without a text here are those of ``tideline.Window``, awaited.
+    """
+
+    plain: _window.Window
+
+    def _open(self) -> None:
+        super()._open()
+        self._rows = _window.Rows(self.plain)
+
+    def _update(self) -> Diff | None:
+        return self._rows.poll()
+
+    @property
+    def messages(self) -> list[Message]:
+        """The messages as of the last step."""
+        return self._rows.messages
+
+    load = _in_worker(_window.Window.load)
+    before = _in_worker(_window.Window.before)
+    after = _in_worker(_window.Window.after)
+    page = _in_worker(_window.Window.page)
+    find = _in_worker(_window.Window.find)
+    fill = _in_worker(_window.Window.fill)
+    show = _in_worker(_window.Window.show)
+    trim = _in_worker(_window.Window.trim)
+    state = _in_worker(_window.Window.state)
+
+    def items(self, **named: Any) -> Items:
+        """The items over this window, to be entered by ``async with``; the arguments are those of
+        ``tideline.Items``. Iterate them in place of the window."""
+        return Items(self._client, lambda: _items.Items(self.plain, **named))
+
+
+class Items(_Watched):
+    """``tideline.Items``; made by ``Window.items``.
+
+    ``async for step in items`` gives each difference; ``current`` is the list as of the last one.
+    """
+
+    plain: _items.Items
+
+    def _update(self) -> Diff | None:
+        return self.plain.update()
+
+    @property
+    def current(self) -> list[Item]:
+        """The items as of the last step."""
+        return self.plain.current
+
+    read = _in_worker(_items.Items.read)
+    messages = _in_worker(_items.Items.messages)
+    find = _in_worker(_items.Items.find)
+    set_open = _in_worker(_items.Items.set_open)
+    unread = _in_worker(_items.Items.unread)
+    show = _in_worker(_items.Items.show)
+    state = _in_worker(_items.Items.state)
+
+
+class ConversationList(_Watched):
+    """A ``tideline.ConversationList``; made by ``Client.conversation_list``.
+
+    ``async for step in list`` gives each difference; ``conversations`` is the list as of the last
+    one.
+    """
+
+    plain: _conversations.ConversationList
+
+    def _open(self) -> None:
+        super()._open()
+        self._rows = _window.Rows(self.plain)
+
+    def _update(self) -> Diff | None:
+        return self._rows.poll()
+
+    @property
+    def conversations(self) -> list[Conversation]:
+        """The conversations as of the last step."""
+        return self._rows.conversations
+
+    find = _in_worker(_conversations.ConversationList.find)
+    state = _in_worker(_conversations.ConversationList.state)
+
+
+def open(
+    path: str | os.PathLike[str] | None = None, key: bytes | None = None, *,
+    user_id: str, connect: Connect | None = None, backoff: Backoff | None = None,
+    **options: Any,
+) -> Client:
+    """A client, to be entered by ``async with``: then its file is opened, and it connects.
+
+    Args:
+        path: The file; None to keep everything in memory.
+        key: Exactly 32 random bytes; None in memory.
+        user_id: The user's id on the server; bound to the file.
+        connect: Makes connections: ``stream(...)``, ``websocket(...)`` or a function of one's own
+            that gives a ``Transport``. None to stay offline.
+        backoff: How long to pause between two connections.
+        options: More for ``tideline.Client``.
+
+    Raises:
+        TidelineError: On entering, as ``tideline.Client`` does. On leaving, or by an iterator,
+            where the connection ended for good, such as by DamagedError.
+    """
+    return Client(
+        lambda: _client.Client(path, key, user_id=user_id, **options), connect, backoff)
+
+
+__all__ = ["Backoff", "Client", "Connect", "Connection", "ConversationList", "Items", "Transport",
+           "Window", "open", "stream", "websocket"]
