@@ -39,7 +39,7 @@ TESTS := TL_TESTED=1 SWT_SWIFT_ERROR_BACKTRACING_ENABLED=0 $(SWIFT) test --scrat
   sim-long sim-traces hostile faults asan tsan fuzz search-model bench bench-count bench-growth bench-retention \
   bench-rows bench-search bench-syscalls bench-worst bench-weight bench-page bench-setup server examples docs-lint demo \
   terminal terminal-test screenshots test-build test-swift test-install asan-swift size install uninstall clean \
-  dist dist-twice dist-try
+  dist dist-twice dist-try swift-example
 
 ## The shared library, as a host finds it: `out/lib/libtideline.so` and its soname. Without a run
 ## path: each folder in one costs a dozen system calls at each load.
@@ -66,10 +66,10 @@ nightly: setup
 	@$(PYTHON) Scripts/nightly.py --jobs $(JOBS) $(if $(ONLY),--only "$(ONLY)") $(if $(SHARE),--share $(SHARE))
 
 fmt:
-	$(SWIFT) format -i -p -r Sources Tests TestSupport Simulator examples/server/Sources Benchmarks/VaultAlone Package.swift
+	$(SWIFT) format -i -p -r Sources Tests TestSupport Simulator examples/server/Sources examples/swift/Sources Benchmarks/VaultAlone Package.swift
 
 format:
-	$(SWIFT) format lint --strict -p -r Sources Tests TestSupport Simulator examples/server/Sources Benchmarks/VaultAlone Package.swift
+	$(SWIFT) format lint --strict -p -r Sources Tests TestSupport Simulator examples/server/Sources examples/swift/Sources Benchmarks/VaultAlone Package.swift
 
 tidy:
 	$(PYTHON) Scripts/test_tidy.py
@@ -346,6 +346,10 @@ server: setup
 
 examples: lib
 	@sh Scripts/examples.sh $(LIB)
+
+## The example in Swift: a package that sees the header and the library alone, and what it prints.
+swift-example: lib
+	@sh Scripts/swift_example.sh $(LIB) $(JOBS)
 
 docs-lint:
 	$(PYTHON) Scripts/test_diagrams.py

@@ -137,5 +137,21 @@ for server in "" "$tcp eva $conversation"; do
     examples/python/examples/interleaved.py $server >"$out/interleaved.txt"
   want "$out/interleaved.txt" "^interleaved: one state change and two inserts"
 done
+# Samples in other languages, where they are installed.
+samples=0
+if command -v rustc >/dev/null 2>&1; then
+  rustc -D warnings -O -L "$lib" -C link-arg=-Wl,-rpath,"$lib" -o "$out/rust" examples/rust/sample.rs
+  "$out/rust" >"$out/rust.txt"
+  samples=$((samples + 1))
+fi
+if command -v luajit >/dev/null 2>&1; then
+  luajit examples/luajit/sample.lua Include/tideline.h "$lib/libtideline.so.1" >"$out/luajit.txt"
+  samples=$((samples + 1))
+fi
+for name in rust luajit; do
+  [ -f "$out/$name.txt" ] || { echo "examples: $name is not installed" && continue; }
+  want "$out/$name.txt" "^refused: the frame is not JSON$"
+  want "$out/$name.txt" '^1 message: jan {"text":"hi"}$'
+done
 grep -h '^sync:\|^page:' "$out"/first.txt "$out"/second.txt "$out"/offline.txt "$out"/live.txt
-echo "examples: 14 passed, 0 failed"
+echo "examples: $((14 + samples)) passed, 0 failed"
