@@ -11,7 +11,9 @@ import unittest
 import tideline
 from tideline import MessageFlags
 
-from support import KEY
+from support import KEY, ROOT
+
+IMPORT = ROOT / "examples" / "python" / "examples" / "import.py"
 
 
 def message(number, conversation="c", **more):
@@ -55,6 +57,65 @@ class Import(unittest.TestCase):
             finish(client.import_messages(source, "old", again=True))
             self.assertEqual(client.imported("old").known, 600)
             self.assertIsNone(client.imported("another"))
+
+    def by_id(self, *messages):
+        """A cache that keeps one JSON object a conversation: message ids to decrypted payloads."""
+        return json.dumps({one["message_id"]: {
+            "created_at": one["created_at"], "sender_id": one["sender_id"], **one["payload"]}
+            for one in messages}, ensure_ascii=False).encode()
+
+    def test_an_object_of_ids_and_payloads(self):
+        source = self.by_id(*[message(n) for n in range(600, 0, -1)])
+        with tideline.Client(user_id="me") as client:
+            # Killed in between, and gone on with.
+            client.import_messages(source, "old", "room", by_id=True).step()
+            self.assertLess(client.imported("old").inserted, 600)
+            finish(client.import_messages(source, "old", "room", by_id=True))
+            done = client.imported("old")
+            self.assertEqual((done.inserted, done.bad, done.done), (600, 0, True))
+            rows = client.messages("room", limit=1_000).messages
+            self.assertEqual([row.id for row in rows], [f"m{n:06}" for n in range(1, 601)])
+            # What is the message's own is not in the payload as well.
+            self.assertEqual((rows[0].json, rows[0].sender), ({"text": "text 1"}, "you"))
+            self.assertTrue(rows[0].flags & MessageFlags.UNVERIFIED)
+
+    def test_members_of_payloads_by_id(self):
+        source = json.dumps({
+            "a": {"sender_id": "you", "created_at": "2024-05-01T00:00:01", "text": "čau",
+                  "reactions": {"+": ["me"]}},
+            "b": {"sender_id": "you", "created_at": "2024-05-01T00:00:02", "payload": "sealed"},
+            "d": {"text": "nobody wrote it"}, "e": "no object",
+            "f": {"sender_id": "you", "created_at": "yesterday"}}, ensure_ascii=False).encode()
+        with tideline.Client(user_id="me") as client:
+            finish(client.import_messages(source, "old", "room", by_id=True))
+            rows = client.messages("room").messages
+            self.assertEqual([(row.id, row.json) for row in rows],
+                             [("a", {"text": "čau"}), ("b", "sealed")])
+            self.assertEqual(rows[0].reactions, (tideline.Reaction("+", ("me",)),))
+            self.assertEqual(sorted(client.import_bad("old")), [3, 4, 5])
+
+    def test_a_source_by_id_that_is_no_object(self):
+        with tideline.Client(user_id="me") as client:
+            for source, reason in ((b"[]", "not one JSON object"), (b"{", "not JSON"),
+                                   (b"\xff", "not JSON")):
+                with self.assertRaisesRegex(ValueError, reason):
+                    client.import_messages(source, "old", "room", by_id=True)
+            self.assertIsNone(client.imported("old"))
+
+    def test_the_example_takes_a_file_a_conversation(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("general", "family"):
+                with open(f"{folder}/{name}.json", "wb") as file:
+                    file.write(self.by_id(message(1), message(2)))
+            told = subprocess.run(
+                [sys.executable, IMPORT, "--by-id", f"{folder}/general.json",
+                 f"{folder}/family.json", "--file", f"{folder}/live", "--user", "me"],
+                capture_output=True, text=True)
+            self.assertEqual(told.stdout.count("2 messages were new, 0 were here"), 2, told.stderr)
+            key = tideline.key_file(f"{folder}/live.key")
+            with tideline.Client(f"{folder}/live", key, user_id="me") as client:
+                self.assertEqual({room.id for room in client.conversations()},
+                                 {"general", "family"})
 
     def test_bad_lines_are_named(self):
         source = (lines([message(1)]) + b"no json\n\n" + lines([{"message_id": "x"}])

@@ -1,7 +1,9 @@
-"""Takes an older cache in, with a bar: JSON lines, or one JSON array of a conversation.
+"""Takes older caches in, with a bar: JSON lines, one JSON array of a conversation, or one JSON
+object of it, message ids to payloads.
 
     python import.py old.jsonl --file live.tideline --user eva
     python import.py general.json --conversation general --array --file live.tideline --user eva
+    python import.py --by-id cache/*.json --file live.tideline --user eva
     python import.py --export general --file live.tideline --user eva > general.jsonl
 
 Stop it whenever you like: it goes on where it was.
@@ -31,11 +33,14 @@ def follow(work: tideline.Work) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("source", nargs="?", type=pathlib.Path)
+    parser.add_argument("sources", nargs="*", type=pathlib.Path)
     parser.add_argument("--file", type=pathlib.Path, required=True)
     parser.add_argument("--user", required=True)
     parser.add_argument("--conversation", default="", help="of messages that name none")
-    parser.add_argument("--array", action="store_true", help="the source is one JSON array")
+    parser.add_argument("--array", action="store_true", help="a source is one JSON array")
+    parser.add_argument("--by-id", action="store_true",
+                        help="a source is one JSON object of message ids to payloads, and its name "
+                             "is that of the conversation")
     parser.add_argument("--read", action="store_true", help="what others wrote is read already")
     parser.add_argument("--export", metavar="CONVERSATION")
     told = parser.parse_args()
@@ -45,14 +50,17 @@ def main() -> None:
         if told.export:
             follow(client.export(told.export, sys.stdout.buffer.write))
             return
-        name = str(told.source.resolve())
-        follow(client.import_messages(
-            told.source, name, told.conversation, array=told.array, read=told.read))
-        done = client.imported(name)
-        assert done is not None
-        print(f"{done.inserted} messages were new, {done.known} were here, {done.bad} of no use")
-        for number, reason in client.import_bad(name).items():
-            print(f"line {number}: {reason}")
+        for source in told.sources:
+            name = str(source.resolve())
+            room = told.conversation or (source.stem if told.by_id else "")
+            follow(client.import_messages(
+                source, name, room, array=told.array, by_id=told.by_id, read=told.read))
+            done = client.imported(name)
+            assert done is not None
+            print(f"{done.inserted} messages were new, {done.known} were here, {done.bad} of no "
+                  "use")
+            for number, reason in client.import_bad(name).items():
+                print(f"line {number}: {reason}")
 
 
 if __name__ == "__main__":

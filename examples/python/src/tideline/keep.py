@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import dataclasses
 import io
+import json
 import logging
 import os
 from collections.abc import Callable
@@ -58,6 +60,43 @@ class Imported:
     done: bool
 
 
+#: Members of a message that are not of its payload, in the form of ``lines_by_id``.
+_OF_A_MESSAGE = frozenset({
+    "sender_id", "created_at", "edited_at", "version", "client_id", "reply_to", "reactions",
+    "pinned", "deleted", "moderated", "kind", "read_by", "delivered_by", "listened_by", "seq",
+    "prev_id", "attachment", "metadata"})
+
+
+def lines_by_id(source: bytes) -> bytes:
+    """JSON lines of messages for a cache that keeps one JSON object a conversation: message ids to
+    payloads.
+
+    Members of a payload that the protocol has in the message, such as ``sender_id``, ``created_at``
+    and ``reactions``, go there; the rest is the payload, or its member ``payload`` where it has
+    one. A message without sender or time is left to the import, which says that it is of no use.
+
+    Raises:
+        ValueError: The source is no JSON object.
+    """
+    try:
+        messages = json.loads(source)
+    except ValueError as error:
+        raise ValueError(f"the source is not JSON: {error}") from None
+    if not isinstance(messages, dict):
+        raise ValueError(  # noqa: TRY004
+            "the source is not one JSON object of message ids to payloads")
+    return b"".join([_line(id, value) for id, value in messages.items()])
+
+
+def _line(id: str, value: Any) -> bytes:
+    message: dict[str, Any] = {"message_id": id, "payload": value}
+    if isinstance(value, dict):
+        rest = {name: one for name, one in value.items() if name not in _OF_A_MESSAGE}
+        message["payload"] = rest.get("payload", rest)
+        message |= {name: one for name, one in value.items() if name in _OF_A_MESSAGE}
+    return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
 class Keeps:
     """How much a client keeps, and what it takes in and gives away."""
 
@@ -90,18 +129,35 @@ class Keeps:
 
     def import_messages(
         self, source: str | os.PathLike[str] | bytes | BinaryIO, name: str,
-        conversation: str = "", *, array: bool = False, read: bool = False, again: bool = False,
+        conversation: str = "", *, array: bool = False, by_id: bool = False, read: bool = False,
+        again: bool = False,
     ) -> Work:
-        """Gives the work that takes in messages of an older cache: JSON lines, or with ``array``
-        one JSON array. Another work of the same name goes on where this one ends. ``source`` is a
-        path, the bytes themselves, or a binary file that can seek; with ``read`` what others wrote
-        is taken as read."""
+        """Gives the work that takes in messages of an older cache. Another work of the same name
+        goes on where this one ends.
+
+        Args:
+            source: A path, the bytes themselves, or a binary file that can seek: JSON lines.
+            name: By which the import is known after a restart.
+            conversation: Of messages that name none.
+            array: The source is one JSON array.
+            by_id: The source is one JSON object of a conversation, message ids to payloads, as
+                ``lines_by_id`` describes; it is read whole. Where it has changed meanwhile, say
+                ``again``.
+            read: What others wrote is taken as read.
+            again: Begins anew, however far the import is.
+
+        Raises:
+            ValueError: With ``by_id``, where the source is no JSON object.
+        """
         file: Any = source
         if isinstance(source, bytes):
             file = io.BytesIO(source)
         elif isinstance(source, (str, os.PathLike)):
             # Open as long as the work reads from it.
             file = open(source, "rb")  # noqa: SIM115
+        if by_id:
+            with contextlib.closing(file):
+                file = io.BytesIO(lines_by_id(file.read()))
         texts = name.encode(), conversation.encode()
         function = _reader(file)
         told = c.Import(
