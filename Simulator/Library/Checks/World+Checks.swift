@@ -211,7 +211,7 @@ extension World {
   ) throws {
     let part = page.rows[segment]
     guard let low = part.first else { return }
-    let ordinary = part.last { !isAhead($0) }
+    let ordinary = part.last { !isAhead($0) && !wasAhead($0) }
     guard let high = ordinary else { return }
     if knobs.ordersByPages {
       // Which of the lowest second stand below the range its order says, which is not judged here.
@@ -306,6 +306,12 @@ extension World {
   /// How many rows are not stamped ahead of the server's time.
   func ordinaryCount(_ page: SimPage) -> Int {
     page.rows.prefix { !isAhead($0) }.count
+  }
+
+  /// Whether its stamp was ahead when it was posted: other messages came below it after the page
+  /// that showed it, until the clocks met.
+  private func wasAhead(_ row: SimRow) -> Bool {
+    knobs.strangers.stampsAhead && mark(row).map { ledger.posted[$0.serial].future } ?? false
   }
 
   /// Whether it is stamped ahead of the server's time, and stands there. Where messages name
