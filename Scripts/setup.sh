@@ -5,7 +5,7 @@
 set -eu
 
 if ! command -v swift >/dev/null 2>&1; then
-  echo "setup: Swift 6.2 or later is needed and was not found." >&2
+  echo "setup: Swift 6.3 or later is needed and was not found." >&2
   echo "setup: install it from https://www.swift.org/install/linux/ and put it on the PATH." >&2
   exit 1
 fi
