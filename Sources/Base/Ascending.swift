@@ -29,3 +29,21 @@ extension [ClosedRange<UInt64>] {
     sorted { $0.lowerBound < $1.lowerBound }
   }
 }
+
+extension Array {
+  /// The elements in the order of `isBefore`; of equal ones the first stays the first. For what is
+  /// sorted seldom or is short: each comparison costs a call.
+  package func ordered(_ isBefore: (Element, Element) -> Bool) -> [Element] {
+    if count < 2 { return self }
+    return ranks(count) { isBefore(self[$0], self[$1]) }.map { self[$0] }
+  }
+
+  package mutating func order(_ isBefore: (Element, Element) -> Bool) {
+    if count > 1 { self = ordered(isBefore) }
+  }
+}
+
+@inline(never)
+private func ranks(_ count: Int, _ isBefore: (Int, Int) -> Bool) -> [Int] {
+  (0..<count).sorted(by: isBefore)
+}

@@ -247,7 +247,7 @@ private func append(_ node: Document.Node, of document: Document, to text: inout
       child = document.next(after: value, in: node)
     }
     text.append(ASCII.openBrace)
-    for (name, value) in members.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+    for (name, value) in Array(members).ordered({ $0.key.lexicographicallyPrecedes($1.key) }) {
       appendQuoted(name, to: &text)
       text.append(ASCII.colon)
       append(value, of: document, to: &text)

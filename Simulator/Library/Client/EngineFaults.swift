@@ -18,7 +18,8 @@ extension EngineFault {
     case .forgottenSendRepeated, .expiredSendRepeated, .printedAnewIsAnother, .confirmedEditLost,
       .confirmedReactionLost:
       .operations
-    case .connectionsNotPaused, .syncNeverGivenUp, .otherEditsCount, .pageOffersNothing: .all
+    case .connectionsNotPaused, .syncNeverGivenUp, .otherEditsCount, .pageOffersNothing,
+      .contradictionsCount: .all
     case .returnedStaysAway: [.all, .returns]
     }
   }

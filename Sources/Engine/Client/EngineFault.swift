@@ -22,6 +22,8 @@ package enum EngineFault: String, CaseIterable, Sendable {
   case returnedStaysAway
   /// A page offers no message for a notification.
   case pageOffersNothing
+  /// An answer without items counts though it says that there are some.
+  case contradictionsCount
 }
 
 extension Profile {

@@ -84,6 +84,6 @@ struct LogBound: Sendable {
     counts = [:]
     return left.map { kind, count in
       (kind.level, LogLine(kind: kind).text(leftOut: count.leftOut))
-    }.sorted { $0.1 < $1.1 }
+    }.ordered { $0.1 < $1.1 }
   }
 }

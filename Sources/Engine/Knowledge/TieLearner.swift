@@ -107,7 +107,7 @@ struct TieLearner {
     if waiting.isEmpty { return [] }
     var pages: [Waiting] = []
     for listing in Listing.allCases { pages.append(contentsOf: takeWaiting(listing, in: cid)) }
-    pages.sort { $0.issued < $1.issued }
+    pages.order { $0.issued < $1.issued }
     return pages
   }
 

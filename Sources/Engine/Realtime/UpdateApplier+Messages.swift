@@ -66,7 +66,7 @@ extension UpdateApplier {
       pushed.append(PushedMessage(message: message, position: position, isNew: item.isNew))
     }
     let times = pushed.map(\.message.stamp.timeUs)
-    pushed.sort { $0.position < $1.position }
+    pushed.order { $0.position < $1.position }
     ingested.insertedAt = ingested.insertedAt.ascending()
     var inserted = ingested.insertedAt[...]
     for index in pushed.indices {

@@ -464,7 +464,7 @@ extension SyncEngine {
   /// Whether an answer says two things that cannot both be so: it is empty, and there is more. It
   /// claims nothing and takes nothing away.
   func contradictsItself(_ page: Page, to job: SyncJob) -> Bool {
-    guard page.items.isEmpty else { return false }
+    guard page.items.isEmpty, !config.profile.isPlanted(.contradictionsCount) else { return false }
     if page.hasMore == true { return true }
     guard !job.stage.selects, job.turn.offset == 0, !config.profile.countsHidden else {
       return false

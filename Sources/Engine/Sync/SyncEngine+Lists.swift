@@ -191,7 +191,7 @@ extension SyncEngine {
     }
     let shown = Set(windows.windows.values.map(\.conversation))
     return all.map { (isShown: shown.contains($0.id), place: $0.position, id: $0.id) }
-      .sorted { $0.isShown != $1.isShown ? $1.isShown : $0.place > $1.place }
+      .ordered { $0.isShown != $1.isShown ? $1.isShown : $0.place > $1.place }
       .map(\.id)
   }
 

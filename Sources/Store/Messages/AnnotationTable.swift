@@ -83,7 +83,7 @@ extension AnnotationTable {
     _ users: [ReceiptKind: [[UInt8]]], of id: [UInt8], in cid: Int64, areMine: Set<ReceiptKind>
   ) throws(StoreFailure) -> UInt64? {
     // In one order in each process.
-    let kinds = users.keys.sorted { $0.rawValue < $1.rawValue }
+    let kinds = Array(users.keys).ordered { $0.rawValue < $1.rawValue }
     for kind in kinds where areMine.contains(kind) { try dropMark(kind.verb, id: id, in: cid) }
     guard let known = try markedRow(id, in: cid) else {
       if areMine.contains(.read), try tx.deletion(id, in: cid) == nil {

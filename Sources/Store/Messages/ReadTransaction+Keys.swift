@@ -67,7 +67,7 @@ extension ReadTransaction {
     var pending = try pendingKeys(numbers: numbers, in: cid, limit: limit)
     guard !pending.isEmpty else { return found }
     pending += found
-    pending.sort { $0.number < $1.number }
+    pending.order { $0.number < $1.number }
     return Array(pending.prefix(limit))
   }
 

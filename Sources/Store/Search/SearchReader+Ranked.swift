@@ -56,7 +56,7 @@ extension SearchReader {
       let score = unsafe Relevance.score(row.blob(3), weights, bytes: row.int(2))
       found.append(Entry(score: score, place: row.int(0), number: number))
     }
-    found.sort { $0.score == $1.score ? $0.place > $1.place : $0.score > $1.score }
+    found.order { $0.score == $1.score ? $0.place > $1.place : $0.score > $1.score }
     return RankedHits(numbers: found.map(\.number), isCut: count > Relevance.most)
   }
 

@@ -221,7 +221,7 @@ private struct Merge {
       list.entries[Int(node)].isChanged = true
       leaving.append((list.tree.before(node)[.items], node))
     }
-    leaving.sort { $0.index < $1.index }
+    leaving.order { $0.index < $1.index }
     var claims: [UInt32: Claim] = [:]
     for (index, node) in leaving {
       guard var claim = claim(of: node), !list.isPlanted(.firstLost) else { continue }
@@ -236,7 +236,7 @@ private struct Merge {
       }
       claims[claim.heir] = claim
     }
-    let won = claims.values.sorted { $0.index < $1.index }
+    let won = Array(claims.values).ordered { $0.index < $1.index }
     let winners = Set(won.map(\.ghost))
     remove(leaving.filter { !winners.contains($0.node) })
     for claim in won { shift(claim) }
@@ -301,7 +301,7 @@ private struct Merge {
     for node in near where begins(node) && !list.entries[Int(node)].isItem {
       coming.append((list.tree.before(node)[.rows], node))
     }
-    coming.sort { $0.row < $1.row }
+    coming.order { $0.row < $1.row }
     let first = steps.count
     let count = list.count
     for (_, node) in coming {

@@ -248,7 +248,7 @@ extension ItemList {
     for node in wanted where entries[Int(node)].isUsed && !entries[Int(node)].isGhost {
       rows.append((tree.before(node)[.rows], node))
     }
-    rows.sort { $0.row < $1.row }
+    rows.order { $0.row < $1.row }
     for node in wanted { entries[Int(node)].isWanted = false }
     wanted = rows.map(\.node)
     for node in wanted { entries[Int(node)].isWanted = true }

@@ -26,9 +26,7 @@ extension LogBook {
 
   /// Puts rows that are not in the table where their times say.
   mutating func putByTime(_ rows: [LogRow]) throws(Table.Failure) {
-    var left = rows.enumerated().sorted {
-      ($0.element.entry.timeUs ?? .max, $0.offset) < ($1.element.entry.timeUs ?? .max, $1.offset)
-    }.map(\.element)[...]
+    var left = rows.ordered { $0.entry.timeUs ?? .max < $1.entry.timeUs ?? .max }[...]
     while let first = left.first {
       let slot = try slot(timeUs: first.entry.timeUs)
       // All that are older than each range above the slot go there together.

@@ -100,7 +100,7 @@ private struct Edit {
   private mutating func takeKeys(_ upserted: [RowKey]) {
     var keys = upserted
     if keys.count > 1 {
-      keys.sort { ($0.number, $0.revision) < ($1.number, $1.revision) }
+      keys.order { ($0.number, $0.revision) < ($1.number, $1.revision) }
     }
     // One id is one row: the state that is told now takes it over.
     for key in keys {
@@ -178,7 +178,7 @@ private struct Edit {
   }
 
   private mutating func insertComing() {
-    coming.sort {
+    coming.order {
       list.slots[Int($0)].item.position < list.slots[Int($1)].item.position
     }
     var next = 0

@@ -109,6 +109,9 @@ import Wire
       name: "the server's own clock outranks the page", times: [1, 2, 9_000, 9_001, 9_002],
       serverTime: 4, wall: 9_000, greatest: 2),
     PlausibleCase(
+      name: "two of four ahead of it are not most", times: [9, 10, 20, 40], serverTime: 12,
+      greatest: 10),
+    PlausibleCase(
       name: "stamps climb from one to the next", times: [10, 30, 50, 70], known: 5, wall: 70,
       greatest: 70),
     PlausibleCase(
