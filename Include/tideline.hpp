@@ -17,6 +17,9 @@
 #ifndef TIDELINE_HPP
 #define TIDELINE_HPP
 
+/* A module map that names the whole folder gives this file to C as well: there it is empty. */
+#ifdef __cplusplus
+
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
@@ -165,4 +168,5 @@ inline Diff poll(tl_window *window) {
 
 } // namespace tideline
 
+#endif
 #endif

@@ -34,6 +34,11 @@ for source in $tests; do
   *.cpp)
     standard=c++17
     compiler=$(printf '%s' "$cc" | sed 's|^gcc|g++|; s|/clang |/clang++ |')
+    # A clean root may have a compiler for C alone.
+    if ! command -v "${compiler%% *}" >/dev/null 2>&1; then
+      echo "$name: not run, ${compiler%% *} is missing"
+      continue
+    fi
     ;;
   esac
   # shellcheck disable=SC2086

@@ -15,7 +15,7 @@ if [ ! -e "$root/.whole" ]; then
   mkdir -p "$root"
   echo "try: making $root"
   debootstrap --variant=minbase \
-    --include=ca-certificates,cmake,gcc,libc6-dev,make,pkgconf,python3,python3-venv \
+    --include=ca-certificates,cmake,g++,gcc,libc6-dev,make,pkgconf,python3,python3-venv \
     "$suite" "$root" "$mirror" >"$folder/$suite.log" 2>&1 || {
     tail "$folder/$suite.log"
     exit 1

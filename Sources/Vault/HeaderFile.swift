@@ -7,6 +7,7 @@ internal import Base
 internal import CSQLite
 internal import CSodium
 internal import Glibc
+internal import Support
 
 enum HeaderFile {
   /// What opening a file's header has shown.
@@ -43,6 +44,17 @@ enum HeaderFile {
     guard flagged && size >= least else { throw .damaged }
     let broken = zip(places, copies).filter { $0.1 != newest }.map(\.0)
     return Opened(header: newest, keys: keys, broken: broken)
+  }
+
+  /// Whether this process has the file open and it is not one of ours. It is looked at through the
+  /// descriptor that is there.
+  static func isHeldByAnother(_ identity: FileIdentity) -> Bool {
+    var bytes = [UInt8](repeating: 0, count: FileFormat.pagesOffset)
+    let got = unsafe tideline_read_held(
+      identity.device, identity.inode, &bytes, bytes.count)
+    guard got >= 0 else { return false }
+    let read = bytes.prefix(Int(truncatingIfNeeded: got))
+    return !places.contains { read.dropFirst(Int($0)).starts(with: FileFormat.magic) }
   }
 
   /// Writes a header over copies that are damaged or older.

@@ -61,6 +61,8 @@ struct Opening {
     // Before the file is opened: closing it again would drop the locks of the
     // vault that this process may have on it.
     guard let claim = FileClaim(identity) else { throw .locked }
+    // The same for a database of the host's own, which it may have locked.
+    guard !HeaderFile.isHeldByAnother(identity) else { throw .notOurs }
     let file = try unsafe BaseFile(base, path, create: false)
     let lock = try FileLock(path, identity)
     try file.claim()

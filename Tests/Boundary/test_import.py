@@ -84,15 +84,18 @@ class Import(unittest.TestCase):
             "a": {"sender_id": "you", "created_at": "2024-05-01T00:00:01", "text": "čau",
                   "reactions": {"+": ["me"]}},
             "b": {"sender_id": "you", "created_at": "2024-05-01T00:00:02", "payload": "sealed"},
+            "c": {"sender_id": "you", "created_at": "2024-05-01T00:00:03", "_control": "key"},
             "d": {"text": "nobody wrote it"}, "e": "no object",
             "f": {"sender_id": "you", "created_at": "yesterday"}}, ensure_ascii=False).encode()
         with tideline.Client(user_id="me") as client:
             finish(client.import_messages(source, "old", "room", by_id=True))
             rows = client.messages("room").messages
+            # A payload for machines is stored, and on no screen.
+            self.assertEqual(client.imported("old").inserted, 3)
             self.assertEqual([(row.id, row.json) for row in rows],
                              [("a", {"text": "čau"}), ("b", "sealed")])
             self.assertEqual(rows[0].reactions, (tideline.Reaction("+", ("me",)),))
-            self.assertEqual(sorted(client.import_bad("old")), [3, 4, 5])
+            self.assertEqual(sorted(client.import_bad("old")), [4, 5, 6])
 
     def test_a_source_by_id_that_is_no_object(self):
         with tideline.Client(user_id="me") as client:

@@ -21,7 +21,7 @@ from tideline import _library
 from tideline._kept import Kept, summed
 from tideline.views import Diff, Op
 
-from support import message
+from support import KEY, message
 
 
 def push(client, number, **more):
@@ -80,6 +80,27 @@ class Errors(unittest.TestCase):
         Library.tl_abi = type("abi", (), {"__new__": lambda cls: 99})
         with self.assertRaisesRegex(ImportError, "is of generation 99, and this package needs"):
             _library._checked(Library(), "new.so")
+
+
+class Reasons(unittest.TestCase):
+    def said(self, call, *arguments, **named):
+        with self.assertRaises(tideline.TidelineError) as caught:
+            call(*arguments, **named)
+        return str(caught.exception)
+
+    def test_a_folder_that_is_missing_is_told(self):
+        self.assertEqual(
+            self.said(tideline.Client, "/nowhere/file", KEY, user_id="me"),
+            "the file cannot be opened; make its folder, or let this user write it (code 14) "
+            "(TL_E_STORAGE)")
+
+    def test_the_part_of_a_send_that_is_wrong_is_named(self):
+        with tideline.Client(user_id="me") as client:
+            self.assertIn("payload is not JSON; a text goes in quotes",
+                          self.said(client.send, "c", b"ahoj"))
+            self.assertIn("metadata is not JSON",
+                          self.said(client.send, "c", "ahoj", metadata=b"{"))
+            self.assertIn("the request is not JSON", self.said(client.perform, b"{"))
 
 
 class Values(unittest.TestCase):

@@ -47,13 +47,25 @@ extension Client {
       message.attachment, message.metadata,
     ].reduce(0) { $0 + $1.count }
     if size > Limits.requestBytesMax { throw .tooLarge("request is over 1 MiB") }
-    let request = try request { () throws(WireFailure) in
-      try OperationRequest.send(
-        conversation: message.conversation, clientID: message.clientID,
-        replyTo: message.replyTo, payload: message.payload, attachment: message.attachment,
-        metadata: message.metadata)
+    let made: OperationRequest
+    do throws(Failure) {
+      made = try request { () throws(WireFailure) in
+        try OperationRequest.send(
+          conversation: message.conversation, clientID: message.clientID,
+          replyTo: message.replyTo, payload: message.payload, attachment: message.attachment,
+          metadata: message.metadata)
+      }
+    } catch {
+      // The host gave no request, but these: the one that is wrong is named.
+      if !message.payload.isEmpty, !isJSON(message.payload) {
+        throw .invalid("payload is not JSON; a text goes in quotes")
+      }
+      if !message.metadata.isEmpty, !isJSON(message.metadata) {
+        throw .invalid("metadata is not JSON")
+      }
+      throw error
     }
-    return try perform(request, options)
+    return try perform(made, options)
   }
 
   package func markDelivered(conversation: [UInt8], ids: [[UInt8]]) throws(Failure) {

@@ -47,8 +47,13 @@ extension Failure {
 
   /// One sentence for the host's log, and the result code that belongs to it.
   package var reason: (text: StaticText, code: Int32?) {
-    if case .storage(let code) = self { return ("SQLite or the file system refused", code) }
-    return (words, nil)
+    guard case .storage(let code) = self else { return (words, nil) }
+    // The first byte is the result code, the others say more.
+    switch code & 0xFF {
+    case 8: return ("the file may only be read; let this user write it", code)
+    case 14: return ("the file cannot be opened; make its folder, or let this user write it", code)
+    default: return ("SQLite or the file system refused", code)
+    }
   }
 
   private var words: StaticText {

@@ -188,7 +188,7 @@ private struct ImportSlice {
     }
     var flags: RowFlags = .imported
     if source.isRead { flags.insert(.readByMe) }
-    let payload = OpenedPayload(payload: Array(item.bytes[message.payload]), flags: flags)
+    let payload = opened(message, item, flags)
     var ingest = Ingest(
       rules, frame: item.bytes, opened: [], issued: 0, autoMarkRead: false)
     ingest.offer = .above(.max)
@@ -203,6 +203,15 @@ private struct ImportSlice {
     }
   }
 
+  /// The payload, which the host has opened. One for machines is shown nowhere.
+  private func opened(
+    _ message: WireMessage, _ item: ImportItem, _ flags: RowFlags
+  ) -> OpenedPayload {
+    let payload = Array(item.bytes[message.payload])
+    return OpenedPayload(
+      payload: payload, flags: hasControlMember(payload) ? flags.union(.control) : flags)
+  }
+
   /// A log gives it a place with the others of its slice.
   private mutating func keep(
     _ message: WireMessage, _ item: ImportItem, _ name: [UInt8]
@@ -210,7 +219,7 @@ private struct ImportSlice {
     let record = try record(name)
     var flags: RowFlags = [.imported, .history]
     if source.isRead { flags.insert(.readByMe) }
-    let payload = OpenedPayload(payload: Array(item.bytes[message.payload]), flags: flags)
+    let payload = opened(message, item, flags)
     let ingest = Ingest(rules, frame: item.bytes, opened: [], issued: 0, autoMarkRead: false)
     copies[record.id, default: []].append(ingest.incoming(message, payload: payload))
   }

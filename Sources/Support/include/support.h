@@ -3,6 +3,7 @@
 #define TIDELINE_SUPPORT_H
 
 #include <sqlite3.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /** `sqlite3_db_config` with an on/off option. Returns its result code. */
@@ -25,6 +26,14 @@ sqlite3_destructor_type tideline_transient(void);
  * failed. On a system without such locks there is none.
  */
 int tideline_lock_file(const char *path, uint64_t device, uint64_t inode);
+
+/**
+ * Reads the beginning of a file by a descriptor that this process has open for reading already; its
+ * position stays. Opening the file anew and closing that would drop all POSIX locks that the
+ * process has on it. Returns how many bytes were read, or -1 where there is no such descriptor, or
+ * the system does not say which there are.
+ */
+int64_t tideline_read_held(uint64_t device, uint64_t inode, uint8_t *out, size_t size);
 
 /** Closes what `tideline_lock_file` gave. */
 void tideline_unlock_file(int descriptor);
