@@ -67,7 +67,7 @@ struct Outbox {
   }
 
   private mutating func forget(_ seq: UInt64) {
-    calm(seq)
+    resetBackoff(seq)
     checks[seq] = nil
     permille[seq] = nil
     toldMs[seq] = nil
@@ -104,7 +104,7 @@ struct Outbox {
   }
 
   /// There is no reason left to wait.
-  mutating func calm(_ seq: UInt64) {
+  mutating func resetBackoff(_ seq: UInt64) {
     notBeforeMs[seq] = nil
     troubles[seq] = nil
     isTold.remove(seq)
@@ -113,7 +113,7 @@ struct Outbox {
   /// A new connection: only what a server asked for is still waited for, and looks wait for what is
   /// under way, where that may still arrive.
   mutating func connect(at nowMs: Int64, timeoutMs: Int64) {
-    for seq in Array(notBeforeMs.keys).ascending() where !isTold.contains(seq) { calm(seq) }
+    for seq in Array(notBeforeMs.keys).ascending() where !isTold.contains(seq) { resetBackoff(seq) }
     let checksAfterMs = nowMs + (isFormerDead ? 0 : timeoutMs)
     for seq in checks.keys where checks[seq]?.notBeforeMs == nil || isFormerDead {
       checks[seq]?.notBeforeMs = checksAfterMs

@@ -61,12 +61,12 @@ extension SyncEngine {
     let provesLittle = config.profile.pageSizeVaries && config.profile.truncates != .newest
     // A watermark that no stamp bore out asks for everything, from the newest page on.
     let asksForAll = fetch.timeUs == 0 && !scheme.isSequence
-    let (calm, isMore) = try store.read { rx throws(StoreFailure) in
-      try memory.server.calmEnd(
+    let (end, isMore) = try store.read { rx throws(StoreFailure) in
+      try memory.server.quietEnd(
         record, from: bound.position, limit: tracker.pacing.pageLimit, in: rx)
     }
     let way: CatchUp.Way = provesLittle || asksForAll || isMore ? .newest : .tail(bound)
-    job.stage = .catchUp(CatchUp(way: way, bound: calm ?? bound.position))
+    job.stage = .catchUp(CatchUp(way: way, bound: end ?? bound.position))
     return .next
   }
 
