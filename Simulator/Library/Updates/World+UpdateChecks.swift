@@ -120,7 +120,7 @@ extension World {
     guard knobs.updates.isOn, let probe else { return }
     if knobs.envelope {
       try until("updates are owed") {
-        server.owedRefs(user: Self.me, account: Self.account).isEmpty
+        server.pendingRefs(user: Self.me, account: Self.account).isEmpty
       }
     }
     try checkFacts()

@@ -38,16 +38,16 @@ struct Outbox {
   /// An edit that followed by itself is to be sealed.
   private var mustSeal = false
   /// What the user did may be committed and not synced, by an earlier process too.
-  private(set) var owesSync = true
+  private(set) var needsSync = true
   /// Names of what the user makes.
   var names: ClientNames
 
   init(names: ClientNames = ClientNames(seed: 0)) { self.names = names }
 
   /// What the user did is brought to disk: it is not there until that has ended well.
-  mutating func beginSync() { owesSync = true }
+  mutating func beginSync() { needsSync = true }
 
-  mutating func endSync() { owesSync = false }
+  mutating func endSync() { needsSync = false }
 
   mutating func load(_ all: [OpenOperation]) {
     open = all

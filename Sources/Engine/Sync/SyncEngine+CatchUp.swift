@@ -30,7 +30,7 @@ extension SyncEngine {
     }
     let conversation = job.request.conversation
     if job.request.kind == .live, config.profile.pushIsLossless,
-      memory.live.isLive(conversation), !scheduler.isOwed(conversation)
+      memory.live.isLive(conversation), !scheduler.isPending(conversation)
     {
       // Whatever happens there is pushed, and nothing pushed is lost.
       return .ended(nil)
@@ -185,7 +185,7 @@ extension SyncEngine {
     if effects.sawClientID { outbox.noteClientIDs() }
     if effects.queuedMarks { receipts.queue(max(1, effects.inserted)) }
     if draft.isLive, !job.isLive { memory.live.follow(job.request.conversation) }
-    if effects.owesCatchUp { scheduler.owe(job.request.conversation) }
+    if effects.needsCatchUp { scheduler.markPending(job.request.conversation) }
     job = draft
     return next
   }
@@ -233,7 +233,7 @@ extension SyncEngine {
       memory.linked.forget(below: effects.links.bound, isTop: effects.links.isTop, cid)
       becameLive(job)
     }
-    if effects.answer.isBehind { scheduler.owe(job.request.conversation) }
+    if effects.answer.isBehind { scheduler.markPending(job.request.conversation) }
   }
 
   /// A page has shown what came another way. To the other runs of the conversation that are under
