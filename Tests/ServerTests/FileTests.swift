@@ -158,7 +158,7 @@ import Testing
         server.deleteConversation("gone")
         server.delete(conversation: "c", ids: ["1119"])
         try file.save()
-        let refs = server.owedRefs(user: "eva")
+        let refs = server.pendingRefs(user: "eva")
         for ref in refs.prefix(100) { server.settle(ref: ref, user: "eva", account: "personal") }
         try file.save()
         frames = Array(server.drain(token).dropFirst(100))
@@ -176,7 +176,7 @@ import Testing
       try file.save()
       // The number of the deleted newest message is not given again, nor is a ref.
       #expect(again.message("c", "next")?.number == 121)
-      let refs = again.owedRefs(user: "eva")
+      let refs = again.pendingRefs(user: "eva")
       #expect(Set(refs).count == refs.count)
     }
   }

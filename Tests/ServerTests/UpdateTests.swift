@@ -215,7 +215,7 @@ import Testing
         == Seen(
           ref: second.last?.ref ?? "", entity: "message", action: "delete", isSilent: true, items: 2
         ))
-    #expect(server.owedRefs(user: "eva") == second.map(\.ref))
+    #expect(server.pendingRefs(user: "eva") == second.map(\.ref))
     for update in second { reply(server, update.ref) }
     #expect(server.drain(server.subscribe(user: "eva")).isEmpty)
   }
@@ -268,10 +268,10 @@ import Testing
     #expect(mine.count == 1 && works.count == 1 && mine[0].ref != works[0].ref)
     #expect(updates(server, jan).count == 2)
     reply(server, works[0].ref, "work")
-    #expect(server.owedRefs(user: "eva", account: "work") == [])
-    #expect(server.owedRefs(user: "eva") == [mine[0].ref])
+    #expect(server.pendingRefs(user: "eva", account: "work") == [])
+    #expect(server.pendingRefs(user: "eva") == [mine[0].ref])
     server.restore(server.backup())
-    #expect(server.owedRefs(user: "eva") == [])
+    #expect(server.pendingRefs(user: "eva") == [])
   }
 
   @Test func aBestEffortServerDropsPushesAndRepeatsWhatItOwes() {

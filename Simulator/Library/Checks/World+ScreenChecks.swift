@@ -164,12 +164,12 @@ extension World {
     do {
       try until(what) {
         // What ended at once is heard of by the poll after.
-        var calm = 0
-        while calm < 3 {
-          calm = try look(at: screen) ? 0 : calm + 1
+        var unchanged = 0
+        while unchanged < 3 {
+          unchanged = try look(at: screen) ? 0 : unchanged + 1
           try pump()
           // Only time will tell.
-          if calm > 0, try !screen.window.state().isIdle, try isBusy() { return false }
+          if unchanged > 0, try !screen.window.state().isIdle, try isBusy() { return false }
         }
         return try screen.window.state().isIdle && link.isUp && !isBusy()
       }

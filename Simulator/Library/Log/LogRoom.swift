@@ -69,7 +69,7 @@ final class LogRoom {
   let kind: LogRoomKind
   private var dice: Random
   /// Answers are as they should be.
-  var isCalm = false
+  var isSettled = false
   private(set) var log: [Entry] = []
   /// Entries that ever came.
   private(set) var serial = 0
@@ -301,7 +301,7 @@ final class LogRoom {
       (low, high) = (max(at - limit, 0), at)
     case .after(let token):
       guard let at = self.place(ofToken: token, connection) else { throw .unknownCursor }
-      if kind.hasGaps, !isCalm, log.count - at > limit, dice.chance(0.5) {
+      if kind.hasGaps, !isSettled, log.count - at > limit, dice.chance(0.5) {
         gap = true
       } else {
         (low, high) = (at, min(at + limit, log.count))
@@ -333,7 +333,9 @@ final class LogRoom {
       isPresent: present && !isFiltered)
   }
 
-  private func filters() -> Bool { kind.filters && !isCalm && (kind.isHollow || dice.chance(0.2)) }
+  private func filters() -> Bool {
+    kind.filters && !isSettled && (kind.isHollow || dice.chance(0.2))
+  }
 
   private func data(
     _ range: Range<Int>, isStart: Bool, _ present: Bool, _ gap: Bool, _ connection: Int

@@ -5,7 +5,7 @@ extension LogWorld {
   func finish() throws {
     trace.note(nowUs, "quiet")
     isQuiet = true
-    room.isCalm = true
+    room.isSettled = true
     for device in devices where device.killIsArmed {
       device.killIsArmed = false
       try kill(device, expecting: [image(device)])

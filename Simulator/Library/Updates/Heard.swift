@@ -159,9 +159,9 @@ struct Heard {
   var thingsMade = 0
   var foreignRefused = 0
   var repeats = 0
-  var calmChecks = 0
+  var liveChecks = 0
   /// Conversations that are live, by the number of the connection.
-  var calm: [Int: Int] = [:]
+  var liveLinks: [Int: Int] = [:]
   var asked: (sync: UInt64, conversation: Int, link: Int)?
 
   func knows(_ ref: String) -> Bool { places[ref] != nil }

@@ -55,7 +55,7 @@ extension World {
     for id in told.deleted { try checkFact(id) }
     for receipt in told.receipts { try checkFact(receipt.id) }
     if !told.tokens.isEmpty || !told.things.isEmpty { try checkThings() }
-    try noteCalm()
+    try noteLive()
   }
 
   /// A client that takes the server for restored drops the marks which wait for their messages:
@@ -149,7 +149,7 @@ extension World {
   /// The process was killed. All that had been taken is there; the frame in hand is, or is not.
   func hearAfterKill() throws {
     guard knobs.updates.isOn, let probe else { return }
-    heard.calm = [:]
+    heard.liveLinks = [:]
     let things = try probe.things()
     let tokens = try eventMarks()
     var allowed = [heard.tokens]
@@ -177,7 +177,7 @@ extension World {
   /// The power went. All that was replied to is there, and nothing out of its order.
   func hearAfterPowerCut() throws {
     guard knobs.updates.isOn, let probe else { return }
-    heard.calm = [:]
+    heard.liveLinks = [:]
     heard.inHand = nil
     let things = try probe.things()
     let tokens = try eventMarks()

@@ -130,7 +130,7 @@ extension World {
       link.isUp, deviceDice.chance(0.6)
     else { return }
     let conversation = deviceDice.below(conversations.count)
-    heard.calm[conversation] = nil
+    heard.liveLinks[conversation] = nil
     if let sync = try startSync(conversation, older: nil), link.isUp {
       heard.asked = (sync, conversation, link.number)
     }

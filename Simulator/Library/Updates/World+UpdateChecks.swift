@@ -78,7 +78,7 @@ extension World {
   // MARK: Live
 
   /// A conversation is live from the end of a sync of this connection on, where nothing is lost.
-  func noteCalm() throws {
+  func noteLive() throws {
     guard let asked = heard.asked else { return }
     guard asked.link == link.number, link.isUp else {
       heard.asked = nil
@@ -92,20 +92,20 @@ extension World {
     // What is empty has no range that a push could extend: its first message is fetched for.
     let name = conversations[asked.conversation].bytes
     guard try !client.page(name, limit: 1).rows.isEmpty else { return }
-    heard.calm[asked.conversation] = link.number
+    heard.liveLinks[asked.conversation] = link.number
   }
 
   /// What is pushed without loss is not fetched again.
   func judgeFetch(_ request: [UInt8]) throws {
-    guard knobs.updates.isOn, !heard.calm.isEmpty, Frames.type(request) == "get_messages",
+    guard knobs.updates.isOn, !heard.liveLinks.isEmpty, Frames.type(request) == "get_messages",
       let name = Frames.string("conversation_id", request),
       let index = conversations.firstIndex(where: { $0.name == name }),
-      heard.calm[index] == link.number
+      heard.liveLinks[index] == link.number
     else { return }
     if syncs.contains(where: { $0.conversation == index })
       || screens.contains(where: { $0.conversation == index })
     {
-      heard.calm[index] = nil
+      heard.liveLinks[index] = nil
       return
     }
     throw Violation(
@@ -120,7 +120,7 @@ extension World {
     guard knobs.updates.isOn, let probe else { return }
     if knobs.envelope {
       try until("updates are owed") {
-        server.owedRefs(user: Self.me, account: Self.account).isEmpty
+        server.pendingRefs(user: Self.me, account: Self.account).isEmpty
       }
     }
     try checkFacts()

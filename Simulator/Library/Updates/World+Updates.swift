@@ -32,7 +32,7 @@ extension World {
 
   /// Things of the server that are not messages.
   func announceSomething() {
-    guard knobs.entities, server.owedRefs(user: Self.me, account: Self.account).count < 500
+    guard knobs.entities, server.pendingRefs(user: Self.me, account: Self.account).count < 500
     else { return }
     let conversation = conversations[serverDice.below(conversations.count)].name
     switch serverDice.below(4) {
@@ -196,14 +196,14 @@ extension World {
     guard knobs.envelope else { return }
     try until("replies are owed") {
       try client.state().repliesOwed == 0
-        && server.owedRefs(user: Self.me, account: Self.account).isEmpty
+        && server.pendingRefs(user: Self.me, account: Self.account).isEmpty
     }
     try checkEffects(of: updates.replied)
     let tokens = try eventTokens()
     for token in 1..<(updates.announced + 1) where !tokens.contains(token) {
       throw Violation("event \(token) never came")
     }
-    let owed = server.owedRefs(user: Self.me, account: Self.account)
+    let owed = server.pendingRefs(user: Self.me, account: Self.account)
     if let ref = owed.first { throw Violation("quiet, and \(ref) was never replied to") }
     guard knobs.lossless, knobs.entities else { return }
     let have = Set(try client.profiles().keys.filter { $0.hasPrefix("user") })

@@ -2,7 +2,7 @@
 
 extension World {
   func finish() throws {
-    try calmDown()
+    try settleDown()
     guard client.claimsCoverage else {
       try measureControl()
       return
@@ -42,7 +42,7 @@ extension World {
   }
 
   /// Faults off, a new connection, and late commits land.
-  private func calmDown() throws {
+  private func settleDown() throws {
     trace.note(nowUs, "quiet")
     isQuiet = true
     if killIsArmed {

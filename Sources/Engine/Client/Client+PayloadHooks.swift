@@ -114,7 +114,7 @@ extension Client {
           try engine.writer(tx).requeue(&record)
         }
         try tx.operationTable.saveOperation(record)
-        engine.outbox.calm(operation)
+        engine.outbox.resetBackoff(operation)
         return true
       }
     }

@@ -220,7 +220,7 @@ package final class Client: Sendable {
       let counts = try engine.countStored()
       state.readsPending = counts.readsPending
       state.changeSeq = counts.changeSeq
-      state.repliesOwed = max(0, counts.owed - engine.acknowledgements.settled.count)
+      state.repliesOwed = max(0, counts.pendingReplies - engine.acknowledgements.settled.count)
       for operation in engine.outbox.open {
         switch operation.state {
         case .unknown, .refused: state.operationsStuck += 1

@@ -77,7 +77,7 @@ package struct Importer {
           guard try ImportTable(tx).record(source.name) == before else { return nil }
           if let before, before.state == ItemSplitter.State.begun.rawValue {
             // It is read again, and named again where it is of no use still.
-            try ImportTable(tx).forgive(before.lines &+ 1, of: source.name)
+            try ImportTable(tx).clearBad(before.lines &+ 1, of: source.name)
             result.bad &-= 1
           }
           // Nobody is told that they have arrived.

@@ -12,14 +12,14 @@ struct CommitEffects {
   /// Those of which nothing is claimed any more: what their syncs were about to join is gone.
   var unclaimed: [[UInt8]] = []
   /// Those in which another catch-up is to follow.
-  var owed: [[UInt8]] = []
+  var pending: [[UInt8]] = []
   /// Those in which an earlier process doubted rows that are to be looked at.
   var checks: [RestoreDetection.Check] = []
   /// Messages whose deletion was pushed, or answered to this user.
   var deleted: [PushedID] = []
 
   var isEmpty: Bool {
-    restores == 0 && mismatches == 0 && doubted.isEmpty && unclaimed.isEmpty && owed.isEmpty
+    restores == 0 && mismatches == 0 && doubted.isEmpty && unclaimed.isEmpty && pending.isEmpty
       && checks.isEmpty && deleted.isEmpty
   }
 }

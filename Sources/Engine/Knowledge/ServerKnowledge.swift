@@ -210,5 +210,5 @@ struct ServerKnowledge {
   mutating func forgetPageSize() { facts.largestPage = 0 }
 
   /// Whether something told of the list of conversations was not read.
-  mutating func owe(list isOwed: Bool) { facts.owesList = isOwed }
+  mutating func setNeedsList(_ isNeeded: Bool) { facts.needsList = isNeeded }
 }

@@ -25,7 +25,7 @@ struct LogEffects {
   var sawClientID = false
   var queuedMarks = false
   /// Something stands apart: a catch-up has to say where.
-  var owesCatchUp = false
+  var needsCatchUp = false
 }
 
 struct LogInput {
@@ -78,7 +78,7 @@ struct LogInput {
           before: isLowest ? push.before : nil, after: isHighest ? push.after : nil,
           isFirst: isFirst && isLowest), behind: runs[..<index].last?.last?.id)
     }
-    if runs.isEmpty || entries.hasHoles { effects.owesCatchUp = true }
+    if runs.isEmpty || entries.hasHoles { effects.needsCatchUp = true }
     return entries
   }
 
@@ -108,14 +108,14 @@ struct LogInput {
       step, of: book, arrivals: entries?.arrivals ?? arrivals, news: news)
     effects.inserted = written.inserted.count
     effects.removed = written.removed
-    effects.owesCatchUp = effects.owesCatchUp || step.owesCatchUp
+    effects.needsCatchUp = effects.needsCatchUp || step.needsCatchUp
     if let entries {
       effects.sawClientID = entries.sawClientID
       effects.duplicates = max(0, entries.arrivals.count &- written.inserted.count)
       try setAside(entries, frame)
       try note(entries.receipts)
     }
-    try owe(written.inserted, marksRead: marksRead)
+    try queueMarks(written.inserted, marksRead: marksRead)
     try saveFacts()
     try projection.writeSpans(of: book)
     noteTop(entries)
@@ -164,7 +164,7 @@ struct LogInput {
   }
 
   /// What the server is to be told of new messages.
-  private mutating func owe(_ inserted: [Position], marksRead: Bool) throws(StoreFailure) {
+  private mutating func queueMarks(_ inserted: [Position], marksRead: Bool) throws(StoreFailure) {
     for position in inserted {
       if rules.autoMarkDelivered,
         try tx.annotationTable.enqueueMark(.delivered, id: position.id, in: record.cid)

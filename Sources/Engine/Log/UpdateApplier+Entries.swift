@@ -52,7 +52,7 @@ extension UpdateApplier {
     effects.duplicates &+= input.effects.duplicates
     effects.sawClientID = effects.sawClientID || input.effects.sawClientID
     effects.queuedMarks = effects.queuedMarks || input.effects.queuedMarks
-    if input.effects.owesCatchUp { effects.behind.insert(record.id) }
+    if input.effects.needsCatchUp { effects.behind.insert(record.id) }
     effects.logs.append(input.effects)
   }
 

@@ -38,16 +38,16 @@ struct Outbox {
   /// An edit that followed by itself is to be sealed.
   private var mustSeal = false
   /// What the user did may be committed and not synced, by an earlier process too.
-  private(set) var owesSync = true
+  private(set) var needsSync = true
   /// Names of what the user makes.
   var names: ClientNames
 
   init(names: ClientNames = ClientNames(seed: 0)) { self.names = names }
 
   /// What the user did is brought to disk: it is not there until that has ended well.
-  mutating func beginSync() { owesSync = true }
+  mutating func beginSync() { needsSync = true }
 
-  mutating func endSync() { owesSync = false }
+  mutating func endSync() { needsSync = false }
 
   mutating func load(_ all: [OpenOperation]) {
     open = all
@@ -67,7 +67,7 @@ struct Outbox {
   }
 
   private mutating func forget(_ seq: UInt64) {
-    calm(seq)
+    resetBackoff(seq)
     checks[seq] = nil
     permille[seq] = nil
     toldMs[seq] = nil
@@ -104,7 +104,7 @@ struct Outbox {
   }
 
   /// There is no reason left to wait.
-  mutating func calm(_ seq: UInt64) {
+  mutating func resetBackoff(_ seq: UInt64) {
     notBeforeMs[seq] = nil
     troubles[seq] = nil
     isTold.remove(seq)
@@ -113,7 +113,7 @@ struct Outbox {
   /// A new connection: only what a server asked for is still waited for, and looks wait for what is
   /// under way, where that may still arrive.
   mutating func connect(at nowMs: Int64, timeoutMs: Int64) {
-    for seq in Array(notBeforeMs.keys).ascending() where !isTold.contains(seq) { calm(seq) }
+    for seq in Array(notBeforeMs.keys).ascending() where !isTold.contains(seq) { resetBackoff(seq) }
     let checksAfterMs = nowMs + (isFormerDead ? 0 : timeoutMs)
     for seq in checks.keys where checks[seq]?.notBeforeMs == nil || isFormerDead {
       checks[seq]?.notBeforeMs = checksAfterMs

@@ -165,7 +165,7 @@ extension SyncEngine {
 
   func retry(_ seq: UInt64, _ now: Instant) throws(Failure) -> Bool {
     // A wait for the next try is over, whatever comes of this.
-    outbox.calm(seq)
+    outbox.resetBackoff(seq)
     return try change(seq, now) { record, tx throws(StoreFailure) in
       switch record.state {
       case .inFlight, .answered, .done:

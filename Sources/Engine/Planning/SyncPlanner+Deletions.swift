@@ -14,7 +14,7 @@ extension SyncPlanner {
   func askDeletions(
     _ job: inout SyncJob, of record: inout ConversationRecord
   ) throws(StoreFailure) -> Step {
-    job.evidence.owesDeletions = false
+    job.evidence.needsDeletions = false
     let known = memory.server.timeUs
     let oldest = try tx.rows(record.cid, from: .min, to: .max, limit: 1, newestFirst: false).first
     guard let form = try deletionForm(record) else {

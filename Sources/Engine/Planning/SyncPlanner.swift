@@ -53,7 +53,7 @@ struct SyncPlanner {
       return isAllSeen
         ? try finish(&job, of: &record) : try askDeletions(&job, of: &record)
     case .complete:
-      return job.evidence.suspects.isEmpty && !job.evidence.owesDeletions
+      return job.evidence.suspects.isEmpty && !job.evidence.needsDeletions
         ? try finish(&job, of: &record) : try askDeletions(&job, of: &record)
     case .mustSeeNewest:
       job.catchUp.way = .newest
@@ -80,7 +80,7 @@ struct SyncPlanner {
   ) throws(StoreFailure) -> Step {
     if job.stopsAtPage, job.request.kind != .live {
       // It reached the beginning without a walk of its own: a catch-up looks into it.
-      if try difference(job, of: record) != nil { memory.effects.owed.append(record.id) }
+      if try difference(job, of: record) != nil { memory.effects.pending.append(record.id) }
     } else if let step = try audit(&job, of: &record) {
       return step
     }

@@ -18,7 +18,7 @@ extension SyncEngine {
     try commit { tx throws(StoreFailure) in
       if let ref = update.ref, try tx.feedReader.seen(ref) {
         isRepeated = true
-        return try tx.feedTable.owe(ref, wallUs: arrival.now.wallUs ?? .max)
+        return try tx.feedTable.markPending(ref, wallUs: arrival.now.wallUs ?? .max)
       }
       tx.isSilent = update.isSilent
       if self.config.profile.pushIsLossless, !self.subscriptions.areInTrouble() {
@@ -31,7 +31,7 @@ extension SyncEngine {
     }
     if let ref = update.ref {
       // Without a connection the file alone owes it: the next one hands it out.
-      if tracker.isUp { acknowledgements.owe(ref) }
+      if tracker.isUp { acknowledgements.markPending(ref) }
       report.tellHost()
       if isRepeated { report.stats.updatesRepeated += 1 } else { report.stats.updates += 1 }
     }
@@ -48,12 +48,12 @@ extension SyncEngine {
     _ ref: [UInt8], at now: Instant, in tx: WriteTransaction
   ) throws(StoreFailure) {
     // Without a clock a ref does not age; there are only so many of them.
-    try tx.feedTable.owe(ref, wallUs: now.wallUs ?? .max)
+    try tx.feedTable.markPending(ref, wallUs: now.wallUs ?? .max)
     guard acknowledgements.mustTrim else { return }
     let memoryUs = Int64(clamping: config.profile.refDays) &* WatermarkPolicy.dayUs
     try tx.feedTable.trimRefs(
       kept: config.profile.refsMax, beforeUs: now.wallUs?.saturating(minus: memoryUs) ?? .min,
-      owedKept: config.profile.refsMax)
+      pendingKept: config.profile.refsMax)
   }
 
   /// What the memory learns once a delivery is committed.
@@ -79,7 +79,7 @@ extension SyncEngine {
       // What was lost before this push is asked for, also where a catch-up is under
       // way: its first page may be older than the push.
       let isAsking = scheduler.asks(conversation)
-      let wasLive = memory.live.wasLive(conversation) || scheduler.isOwed(conversation)
+      let wasLive = memory.live.wasLive(conversation) || scheduler.isPending(conversation)
       if isAsking || wasLive { scheduler.checks.add(conversation) }
     }
   }
@@ -124,7 +124,7 @@ extension SyncEngine {
       scheduler.beginAgain { $0.conversation == name }
       memory.live.doubt(name)
       let isAsking = scheduler.asks(name)
-      if isAsking || scheduler.isOwed(name) || memory.live.isDoubted(name) { catchUp(name) }
+      if isAsking || scheduler.isPending(name) || memory.live.isDoubted(name) { catchUp(name) }
     }
     if doubts.list {
       scheduler.beginAgain { $0.kind == .conversations }
@@ -179,7 +179,7 @@ extension SyncEngine {
     guard acknowledgements.ready.isEmpty, acknowledgements.hasMore else { return }
     let limit = acknowledgements.loadLimit
     acknowledgements.load(
-      try store.read { rx throws(StoreFailure) in try rx.feedReader.owedReplies(limit: limit) })
+      try store.read { rx throws(StoreFailure) in try rx.feedReader.pendingReplies(limit: limit) })
   }
 
   /// The next reply as a frame, made only when all effects are on disk: one sync
@@ -235,7 +235,7 @@ extension SyncEngine {
         }
         return queued
       }
-      if queued || outbox.owesSync { try syncOwn() }
+      if queued || outbox.needsSync { try syncOwn() }
       return queued
     }
     if queued {

@@ -28,16 +28,16 @@ extension UpdateApplier {
   /// Lowers what is known of those conversations, so that the next sync brings what was told.
   mutating func doubt(_ skipped: SkippedList) throws(StoreFailure) {
     let topics = skipped.topics
-    if topics.contains(.conversations) { try oweList() }
+    if topics.contains(.conversations) { try requireList() }
     guard let conversations = skipped.conversations else {
       effects.doubts.all.formUnion(topics)
-      if topics.contains(.messages) { try oweList() }
+      if topics.contains(.messages) { try requireList() }
       return
     }
     for name in conversations {
       guard var record = try tx.conversation(name) else {
         // Of one that is not known nothing is trusted; the list may tell of it.
-        if topics.contains(.messages) { try oweList() }
+        if topics.contains(.messages) { try requireList() }
         continue
       }
       if topics.contains(.deletions) { memory.server.lowerDeletions(&record) }
@@ -56,10 +56,10 @@ extension UpdateApplier {
 
 extension UpdateApplier {
   /// The list is asked for, by this process or the next one, until it was read whole.
-  private mutating func oweList() throws(StoreFailure) {
+  private mutating func requireList() throws(StoreFailure) {
     effects.doubts.list = true
-    guard !memory.server.facts.owesList else { return }
-    memory.server.owe(list: true)
+    guard !memory.server.facts.needsList else { return }
+    memory.server.setNeedsList(true)
     try tx.save(memory.server.facts)
   }
 }

@@ -41,7 +41,7 @@ struct Acknowledgements {
   }
 
   /// A reply is owed, also where it had been handed out before.
-  mutating func owe(_ ref: [UInt8]) {
+  mutating func markPending(_ ref: [UInt8]) {
     handed.removeAll { $0.ref == ref }
     // Refs are mostly numbers that go up, so one look at the end tells two apart.
     guard !ready.contains(where: { $0.last == ref.last && $0 == ref }) else { return }
@@ -56,10 +56,10 @@ struct Acknowledgements {
   var loadLimit: Int { handed.count + settled.count + Limits.repliesReady }
 
   /// Takes in what the file owes, oldest first.
-  mutating func load(_ owed: [[UInt8]]) {
+  mutating func load(_ pending: [[UInt8]]) {
     let known = Set(handed.map(\.ref)).union(settled)
-    hasMore = owed.count >= loadLimit
-    for ref in owed where !known.contains(ref) { ready.append(ref) }
+    hasMore = pending.count >= loadLimit
+    for ref in pending where !known.contains(ref) { ready.append(ref) }
   }
 
   /// The next reply has become a frame.

@@ -59,5 +59,5 @@ struct Report {
 struct StoredCounts {
   var readsPending: Int
   var changeSeq: UInt64
-  var owed: Int
+  var pendingReplies: Int
 }

@@ -31,7 +31,7 @@ extension SyncEngine {
         tx.origin = origin
         tx.counting.connectedAt = memory.live.beganLSN
         tx.counting.losesNoPush = config.profile.pushIsLossless
-        // First, since the body may owe one of them again.
+        // First, since the body may mark one of them as pending again.
         if !acknowledgements.settled.isEmpty {
           try tx.feedTable.settleReplies(acknowledgements.settled)
         }
@@ -79,7 +79,7 @@ extension SyncEngine {
       memory.live.doubt(conversation)
       scheduler.beginAnew(in: conversation)
     }
-    for conversation in effects.owed { scheduler.owe(conversation) }
+    for conversation in effects.pending { scheduler.markPending(conversation) }
     for check in effects.checks { startRecheck(check.conversation, from: check.lowest) }
   }
 
@@ -92,7 +92,7 @@ extension SyncEngine {
       try store.syncDurable()
     }
     memory.clear()
-    scheduler.forgiveAll()
+    scheduler.clearAllPending()
     list.expire()
     list.recounts = Recounts()
     for job in scheduler.jobs { tracker.abandon(.sync(job.id)) }

@@ -56,7 +56,7 @@ final class SyncEngine {
       try store.read { rx throws(StoreFailure) in
         StoredCounts(
           readsPending: try rx.pendingMarkCount(), changeSeq: try rx.feedReader.lastChange(),
-          owed: try rx.feedReader.owedCount())
+          pendingReplies: try rx.feedReader.pendingReplyCount())
       }
     }
     report.keep(counts, asOf: lsn)
@@ -257,8 +257,8 @@ final class SyncEngine {
     let conversation = job.request.conversation
     // What came by push beside it is closed all the same where all had been caught up.
     let isKept = memory.live.wasLive(conversation)
-    if scheduler.owed.contains(conversation), trouble == nil || isKept, tracker.isUp {
-      scheduler.forgive(conversation)
+    if scheduler.pending.contains(conversation), trouble == nil || isKept, tracker.isUp {
+      scheduler.clearPending(conversation)
       catchUp(conversation)
     } else if trouble == .cancelled, memory.live.isDoubted(conversation), tracker.isUp {
       // It was what brought back the claims that it had dropped, and nobody else does.
@@ -269,7 +269,7 @@ final class SyncEngine {
   /// Asks for a catch-up on the library's own account; one at a time.
   func catchUp(_ conversation: [UInt8]) {
     guard scheduler.hasRoom else { return }
-    if scheduler.asks(conversation) { return scheduler.owe(conversation) }
+    if scheduler.asks(conversation) { return scheduler.markPending(conversation) }
     scheduler.add(SyncRequest(conversation: conversation))
   }
 

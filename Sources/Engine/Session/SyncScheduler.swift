@@ -1,4 +1,4 @@
-/// The syncs that have not ended, in the order asked; how the last ones ended; and what is owed.
+/// The syncs that have not ended, in the order asked; how the last ones ended; and what is pending.
 ///
 /// Rules protected: one request at a time in each conversation, what a screen waits for first; who
 /// asks for what is asked already joins it, and the last who lets go of it ends it; what arrives
@@ -15,7 +15,7 @@ struct SyncScheduler {
   private var endedOrder: [UInt64] = []
   private var next: UInt64 = 1
   /// Conversations in which something came beside a sync: another one is to follow.
-  private(set) var owed: Set<[UInt8]> = []
+  private(set) var pending: Set<[UInt8]> = []
   /// Conversations with pushes that are to be checked.
   var checks = PushChecks()
   /// Who was promised what of those under way.
@@ -39,7 +39,7 @@ struct SyncScheduler {
   /// Whether a catch-up of a conversation is under way, or follows a sync of it.
   func isCatchingUp(_ conversation: [UInt8]) -> Bool {
     jobs.contains {
-      $0.request.conversation == conversation && ($0.isCatchingUp || owed.contains(conversation))
+      $0.request.conversation == conversation && ($0.isCatchingUp || pending.contains(conversation))
     }
   }
 
@@ -255,25 +255,25 @@ struct SyncScheduler {
     return all.map { $0.holders <= 0 && !$0.isOwn } ?? false
   }
 
-  // MARK: What is owed
+  // MARK: What is pending
 
-  mutating func owe(_ conversation: [UInt8]) { owed.insert(conversation) }
+  mutating func markPending(_ conversation: [UInt8]) { pending.insert(conversation) }
 
   /// What another catch-up or a check is still to ask.
-  func isOwed(_ conversation: [UInt8]) -> Bool {
-    owed.contains(conversation) || checks.waiting.contains(conversation)
+  func isPending(_ conversation: [UInt8]) -> Bool {
+    pending.contains(conversation) || checks.waiting.contains(conversation)
   }
 
-  mutating func forgive(_ conversation: [UInt8]) { owed.remove(conversation) }
+  mutating func clearPending(_ conversation: [UInt8]) { pending.remove(conversation) }
 
   /// Nothing more is asked of a conversation, or of all.
   mutating func leave(_ conversation: [UInt8]) {
-    owed.remove(conversation)
+    pending.remove(conversation)
     checks.remove(conversation)
   }
 
-  mutating func forgiveAll() {
-    owed = []
+  mutating func clearAllPending() {
+    pending = []
     checks.removeAll()
   }
 }

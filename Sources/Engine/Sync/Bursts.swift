@@ -11,7 +11,7 @@ extension ServerKnowledge {
   /// Where the newest stored message ends, if the watermark stands so far above it that nothing can
   /// come to be stamped up to there any more; and whether a page is filled from the bound on, so
   /// that it is known how a page from there would end.
-  func calmEnd(
+  func quietEnd(
     _ record: ConversationRecord, from bound: Position, limit: Int, in rx: ReadTransaction
   ) throws(StoreFailure) -> (Position?, isMore: Bool) {
     let newest = try rx.keys(record.cid, before: .beforePending, limit: 1, from: nil).first

@@ -109,7 +109,7 @@ struct PageMerge {
       return
     }
     guard let oldest = ingested.stamps.map(\.stamp.timeUs).min() else { return }
-    if memory.server.lowerDeletions(&record, showing: oldest) { job.evidence.owesDeletions = true }
+    if memory.server.lowerDeletions(&record, showing: oldest) { job.evidence.needsDeletions = true }
   }
 
   /// Hands it to its stage.

@@ -30,7 +30,7 @@ extension SyncEngine {
     }
     let conversation = job.request.conversation
     if job.request.kind == .live, config.profile.pushIsLossless,
-      memory.live.isLive(conversation), !scheduler.isOwed(conversation)
+      memory.live.isLive(conversation), !scheduler.isPending(conversation)
     {
       // Whatever happens there is pushed, and nothing pushed is lost.
       return .ended(nil)
@@ -61,12 +61,12 @@ extension SyncEngine {
     let provesLittle = config.profile.pageSizeVaries && config.profile.truncates != .newest
     // A watermark that no stamp bore out asks for everything, from the newest page on.
     let asksForAll = fetch.timeUs == 0 && !scheme.isSequence
-    let (calm, isMore) = try store.read { rx throws(StoreFailure) in
-      try memory.server.calmEnd(
+    let (end, isMore) = try store.read { rx throws(StoreFailure) in
+      try memory.server.quietEnd(
         record, from: bound.position, limit: tracker.pacing.pageLimit, in: rx)
     }
     let way: CatchUp.Way = provesLittle || asksForAll || isMore ? .newest : .tail(bound)
-    job.stage = .catchUp(CatchUp(way: way, bound: calm ?? bound.position))
+    job.stage = .catchUp(CatchUp(way: way, bound: end ?? bound.position))
     return .next
   }
 
@@ -185,7 +185,7 @@ extension SyncEngine {
     if effects.sawClientID { outbox.noteClientIDs() }
     if effects.queuedMarks { receipts.queue(max(1, effects.inserted)) }
     if draft.isLive, !job.isLive { memory.live.follow(job.request.conversation) }
-    if effects.owesCatchUp { scheduler.owe(job.request.conversation) }
+    if effects.needsCatchUp { scheduler.markPending(job.request.conversation) }
     job = draft
     return next
   }
@@ -233,7 +233,7 @@ extension SyncEngine {
       memory.linked.forget(below: effects.links.bound, isTop: effects.links.isTop, cid)
       becameLive(job)
     }
-    if effects.answer.isBehind { scheduler.owe(job.request.conversation) }
+    if effects.answer.isBehind { scheduler.markPending(job.request.conversation) }
   }
 
   /// A page has shown what came another way. To the other runs of the conversation that are under

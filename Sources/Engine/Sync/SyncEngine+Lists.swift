@@ -49,9 +49,9 @@ extension SyncEngine {
   }
 
   private func settleList() throws(StoreFailure) {
-    guard memory.server.facts.owesList else { return }
+    guard memory.server.facts.needsList else { return }
     try commit { tx throws(StoreFailure) in
-      memory.server.owe(list: false)
+      memory.server.setNeedsList(false)
       try tx.save(memory.server.facts)
     }
   }
@@ -385,7 +385,7 @@ extension SyncEngine {
   /// Whether what is known of it is young enough not to be asked for.
   func isYoung(_ subject: AskedTimes.Subject, _ ageUs: Int64, at now: Instant) -> Bool {
     if case .conversation(let id) = subject,
-      scheduler.isOwed(id) || memory.live.isDoubted(id)
+      scheduler.isPending(id) || memory.live.isDoubted(id)
     {
       return false
     }

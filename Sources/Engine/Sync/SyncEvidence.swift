@@ -40,7 +40,7 @@ struct Evidence {
   /// The server showed a message whose deletion is recorded here.
   var sawBuried = false
   /// Pages show what was deleted, and deletions were not asked for from as far back as these.
-  var owesDeletions = false
+  var needsDeletions = false
   /// An answer counted more than it showed, and said that there was no more: what it lacks speaks
   /// for nothing.
   var isContradicted = false

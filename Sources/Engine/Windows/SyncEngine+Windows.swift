@@ -179,13 +179,13 @@ extension SyncEngine {
         report.logLines.append((.warn, "too many syncs wait for a list to ask for its own"))
       }
     }
-    askOwedList()
+    askNeededList()
   }
 
   /// Asks for a list of which something was told that could not be read, also where nobody
   /// looks at it: nothing else would bring that.
-  private func askOwedList() {
-    guard memory.server.facts.owesList, tracker.isUp, scheduler.hasRoom, !scheduler.asksList
+  private func askNeededList() {
+    guard memory.server.facts.needsList, tracker.isUp, scheduler.hasRoom, !scheduler.asksList
     else { return }
     scheduler.add(SyncRequest(kind: .conversations))
   }

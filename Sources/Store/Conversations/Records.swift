@@ -64,7 +64,7 @@ package struct ServerFacts: Equatable, Sendable {
   /// The commit at which the server was last found restored; 0 for never.
   package var restoredLSN: UInt64 = 0
   /// Something told of the list of conversations was not read: it is to be asked for.
-  package var owesList = false
+  package var needsList = false
 
   package init() {}
 }

@@ -7,12 +7,12 @@ internal import Base
 
 extension FeedTable {
   /// Remembers a ref and that its reply is owed, also where it had been sent.
-  package func owe(_ ref: [UInt8], wallUs: Int64) throws(StoreFailure) {
+  package func markPending(_ ref: [UInt8], wallUs: Int64) throws(StoreFailure) {
     let isNew = tx.unseenRef == ref
     tx.unseenRef = nil
     if !isNew {
       if let known = tx.counters.recentRefs.find(ref) {
-        if !known.isOwed { tx.counters.recentRefs.mark(known, isOwed: true) }
+        if !known.isPending { tx.counters.recentRefs.mark(known, isPending: true) }
         return
       }
       if try tx.feedReader.isStored(ref) {
@@ -38,7 +38,7 @@ extension FeedTable {
         INSERT INTO ref (ref, at_us, owed) VALUES (?, ?, ?)
         ON CONFLICT (ref) DO UPDATE SET owed = max(owed, excluded.owed)
         """,
-        ref, entry.atUs, entry.isOwed ? 1 : 0)
+        ref, entry.atUs, entry.isPending ? 1 : 0)
       if let known = greatest, InlineRefs.precedes(known, than: ref) { greatest = ref }
     }
     tx.memo?.greatestRef = greatest
@@ -53,7 +53,7 @@ extension FeedTable {
       let ahead = tx.counters.recentRefs.find(ref, from: next)
       if let known = ahead ?? tx.counters.recentRefs.find(ref) {
         next = known.ref.upperBound
-        if known.isOwed { tx.counters.recentRefs.mark(known, isOwed: false) }
+        if known.isPending { tx.counters.recentRefs.mark(known, isPending: false) }
         continue
       }
       try tx.connection.run("UPDATE ref SET owed = 0 WHERE ref = ? AND owed = 1", ref)
@@ -63,9 +63,9 @@ extension FeedTable {
   /// Forgets the oldest refs beyond `kept`, and the oldest of those seen before
   /// `beforeUs`. One that came later by the device's clock shields those behind it:
   /// a clock that jumps costs memory, bounded by the number, and no update. Of those that are
-  /// owed the newest `owedKept` stay: what is forgotten the server tells again.
+  /// owed the newest `pendingKept` stay: what is forgotten the server tells again.
   package func trimRefs(
-    kept: Int, beforeUs: Int64, owedKept: Int = .max
+    kept: Int, beforeUs: Int64, pendingKept: Int = .max
   ) throws(StoreFailure) {
     try moveRefs()
     let newest = try tx.connection.number("SELECT max(seq) FROM ref") ?? 0
@@ -74,12 +74,12 @@ extension FeedTable {
       "SELECT seq FROM ref WHERE at_us >= ? ORDER BY seq LIMIT 1", beforeUs)
     let limit = Swift.max(overflow ? 0 : beyond, young.map { $0 &- 1 } ?? newest)
     try tx.connection.run("DELETE FROM ref WHERE seq <= ? AND owed = 0", limit)
-    guard owedKept < .max else { return }
+    guard pendingKept < .max else { return }
     try tx.connection.run(
       """
       DELETE FROM ref WHERE owed = 1 AND seq <=
         (SELECT seq FROM ref WHERE owed = 1 ORDER BY seq DESC LIMIT 1 OFFSET ?)
-      """, Swift.max(1, owedKept))
+      """, Swift.max(1, pendingKept))
   }
 }
 
@@ -111,16 +111,16 @@ extension FeedReader {
   }
 
   /// Refs whose replies are owed, oldest first.
-  package func owedReplies(limit: Int) throws(StoreFailure) -> [[UInt8]] {
-    let statement = try rx.connection.statement(Queries.owed, Swift.max(0, limit))
+  package func pendingReplies(limit: Int) throws(StoreFailure) -> [[UInt8]] {
+    let statement = try rx.connection.statement(Queries.pendingReplies, Swift.max(0, limit))
     var refs: [[UInt8]] = []
     while try statement.step() { refs.append(statement.bytes(0)) }
-    refs += try rx.recentRefs().owed().prefix(Swift.max(0, limit - refs.count))
+    refs += try rx.recentRefs().pending().prefix(Swift.max(0, limit - refs.count))
     return refs
   }
 
-  package func owedCount() throws(StoreFailure) -> Int {
-    Int(clamping: try rx.connection.number(Queries.owedCount) ?? 0)
-      + (try rx.recentRefs().owed().count)
+  package func pendingReplyCount() throws(StoreFailure) -> Int {
+    Int(clamping: try rx.connection.number(Queries.pendingReplyCount) ?? 0)
+      + (try rx.recentRefs().pending().count)
   }
 }

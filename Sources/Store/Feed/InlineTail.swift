@@ -59,7 +59,7 @@ struct InlineRefs: Equatable, Sendable {
   struct Entry {
     var start: Int
     var ref: Range<Int>
-    var isOwed: Bool
+    var isPending: Bool
     var atUs: Int64
   }
 
@@ -77,7 +77,7 @@ struct InlineRefs: Equatable, Sendable {
     let from = start + Self.headBytes
     let size = Int(bytes[start + 1]) | Int(bytes[start + 2]) << 8
     guard size <= bytes.count - from else { return nil }
-    return Entry(start: start, ref: from..<from + size, isOwed: bytes[start] != 0, atUs: atUs)
+    return Entry(start: start, ref: from..<from + size, isPending: bytes[start] != 0, atUs: atUs)
   }
 
   /// The entry of a ref, from the one that begins at `first` on.
@@ -127,11 +127,11 @@ struct InlineRefs: Equatable, Sendable {
   }
 
   /// Refs whose replies are owed.
-  func owed() -> [[UInt8]] {
+  func pending() -> [[UInt8]] {
     var result: [[UInt8]] = []
     var next = 0
     while let found = entry(next) {
-      if found.isOwed { result.append(Array(bytes[found.ref])) }
+      if found.isPending { result.append(Array(bytes[found.ref])) }
       next = found.ref.upperBound
     }
     return result
@@ -150,8 +150,8 @@ struct InlineRefs: Equatable, Sendable {
     return true
   }
 
-  mutating func mark(_ entry: Entry, isOwed: Bool) {
-    bytes[entry.start] = isOwed ? 1 : 0
+  mutating func mark(_ entry: Entry, isPending: Bool) {
+    bytes[entry.start] = isPending ? 1 : 0
   }
 }
 

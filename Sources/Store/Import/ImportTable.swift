@@ -85,7 +85,7 @@ package struct ImportTable {
   }
 
   /// In a write: a line is of use after all, or will be named once more.
-  package func forgive(_ number: Int64, of name: [UInt8]) throws(StoreFailure) {
+  package func clearBad(_ number: Int64, of name: [UInt8]) throws(StoreFailure) {
     try connection.runNoted("DELETE FROM import_bad WHERE name = ? AND line = ?", name, number)
   }
 

@@ -290,7 +290,7 @@ extension AnnotationTable {
   package func dropMarks(
     _ kind: ReceiptKind, ids: [[UInt8]], in cid: Int64
   ) throws(StoreFailure) {
-    for id in ids where try owesMarks() {
+    for id in ids where try hasPendingMarks() {
       try dropMark(kind.verb, id: id, in: cid)
       if kind.queuedFlag.isEmpty { continue }
       guard let row = try markedRow(id, in: cid), !row.flags.isDisjoint(with: kind.queuedFlag)
@@ -300,7 +300,7 @@ extension AnnotationTable {
   }
 
   /// Whether any mark is owed: mostly none is, and each message that goes asks, three times.
-  func owesMarks() throws(StoreFailure) -> Bool {
+  func hasPendingMarks() throws(StoreFailure) -> Bool {
     if let known = tx.memo?.some.marks { return known }
     let isSome = try tx.connection.number(Queries.someMark) != nil
     tx.memo?.some.marks = isSome

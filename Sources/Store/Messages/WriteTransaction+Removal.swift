@@ -103,7 +103,7 @@ extension WriteTransaction {
     memo?.entry(cid).summary = nil
     try annotationTable.keepOffer(id, in: cid, place.flags)
     // There is nothing left to be marked.
-    if try annotationTable.owesMarks() {
+    if try annotationTable.hasPendingMarks() {
       try connection.run(
         "DELETE FROM operation WHERE cid = ? AND target = ? AND state != 4 AND verb < 10", cid, id)
     }

@@ -64,6 +64,6 @@ extension ServerFacts {
     epoch = row.optionalBytes(3)
     restoredLSN = row.uint(4)
     clockAheadUs = row.optionalInt(5)
-    owesList = row.int(6) != 0
+    needsList = row.int(6) != 0
   }
 }

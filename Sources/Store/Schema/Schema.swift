@@ -87,7 +87,7 @@ enum Schema {
       if found < 4 { try addTop(connection) }
       if found < 5 { try addKept(connection) }
       if found < 6 { try dropDigests(connection, cacheForm: form) }
-      if found < 7 { try addOwedList(connection) }
+      if found < 7 { try addNeedsList(connection) }
       if found < 8 { try addRanks(connection, cacheForm: form) }
       if found < 9 { try countUnread(connection, cacheForm: form) }
       if found < 10 { try addEventID(connection, cacheForm: form) }
@@ -153,7 +153,7 @@ enum Schema {
     try connection.execute("PRAGMA user_version = 6")
   }
 
-  private static func addOwedList(_ connection: Connection) throws(StoreFailure) {
+  private static func addNeedsList(_ connection: Connection) throws(StoreFailure) {
     try connection.execute(
       """
       ALTER TABLE meta ADD COLUMN owes_list INTEGER NOT NULL DEFAULT 0;

@@ -211,10 +211,10 @@ enum Queries {
 
   static let greatestRef: StaticString = "SELECT max(ref) FROM ref"
 
-  static let owed: StaticString =
+  static let pendingReplies: StaticString =
     "SELECT ref FROM ref INDEXED BY ref_owed WHERE owed = 1 AND seq > 0 ORDER BY seq LIMIT ?"
 
-  static let owedCount: StaticString =
+  static let pendingReplyCount: StaticString =
     "SELECT count(*) FROM ref INDEXED BY ref_owed WHERE owed = 1 AND seq > 0"
 
   static let lastEvent: StaticString = """
@@ -233,6 +233,6 @@ enum Queries {
       count, conversation, pinnedOlder, pinnedNewer, keysDown, keysUp,
       keysOfNumbers, newestFlags, timeFrom, waiting, events, entity, entities,
       entitiesOfKind, aliasOf, seen,
-      greatestRef, owed, owedCount, lastEvent, trimmedEvent, offered, alias,
+      greatestRef, pendingReplies, pendingReplyCount, lastEvent, trimmedEvent, offered, alias,
     ] + operationQueries + listQueries + retentionQueries
 }

@@ -127,7 +127,7 @@ extension ServerFacts {
     row.bind(epoch)
     row.bind(restoredLSN)
     row.bind(clockAheadUs)
-    row.bind(owesList ? 1 as Int64 : 0)
+    row.bind(needsList ? 1 as Int64 : 0)
   }
 }
 

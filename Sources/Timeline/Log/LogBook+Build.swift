@@ -307,7 +307,7 @@ extension LogBook {
       if row.entry.change != nil { changes.append(row) }
       try arrange(around: row.id, changes: changes)
       step.moved.append(row.id)
-      step.owesCatchUp = true
+      step.needsCatchUp = true
       try touch(row)
     }
   }

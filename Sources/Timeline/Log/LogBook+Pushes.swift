@@ -19,7 +19,7 @@ extension LogBook {
       if let row = try table.row(entry.id) {
         // What came before it was told in another way: a catch-up says where it stands.
         let isByTime = range(holding: row.place).map { ranges[$0].isByTime } ?? false
-        if !entries.isEmpty || isByTime { step.owesCatchUp = true }
+        if !entries.isEmpty || isByTime { step.needsCatchUp = true }
         last = row
         entries = []
       } else {
@@ -33,7 +33,7 @@ extension LogBook {
     if let anchor = try anchor(of: push, known: last) {
       run.links.insert(LogLink(id: anchor, entry: nil), at: 0)
     } else {
-      step.owesCatchUp = true
+      step.needsCatchUp = true
       if let before = push.before, push.isFirst, entries[0].id == push.entries.first?.id {
         run.lower = LogToken(
           bytes: before, id: entries[0].id, connection: facts.connection, epoch: facts.epoch)

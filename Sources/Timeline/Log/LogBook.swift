@@ -179,7 +179,7 @@ package struct LogStep: Equatable, Sendable {
   /// By message the users whose reactions to it may be others.
   package var reacted: [[UInt8]: Set<[UInt8]>] = [:]
   /// Something came that stands apart: a catch-up has to say where.
-  package var owesCatchUp = false
+  package var needsCatchUp = false
 
   package init() {}
 }

@@ -109,7 +109,7 @@ import Wire
     let memory = SyncMemory(knowledge())
     let before = (memory.learned, facts: memory.server.facts)
     memory.server.noteLateness(9 * Self.second)
-    memory.server.owe(list: true)
+    memory.server.setNeedsList(true)
     memory.ties.learn([1, 2], of: .others)
     memory.left.leave(Listing(restarts: 2))
     _ = memory.restores.confirmsBuried(in: [1], askedMs: 1, nowMs: 1)
@@ -124,8 +124,8 @@ import Wire
 
   @Test func whatATransactionChangesIsTakenOnce() {
     let memory = SyncMemory(knowledge())
-    memory.effects.owed.append([1])
-    #expect(memory.takeEffects().owed == [[1]])
+    memory.effects.pending.append([1])
+    #expect(memory.takeEffects().pending == [[1]])
     #expect(memory.effects.isEmpty)
   }
 }

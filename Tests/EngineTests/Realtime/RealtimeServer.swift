@@ -141,7 +141,7 @@ import Testing
     try reconnect()
     for _ in 0..<4 { try deliver(dropping: 0) }
     try world.settle()
-    #expect(world.server.owedRefs(user: "me") == [])
+    #expect(world.server.pendingRefs(user: "me") == [])
     #expect(try world.client.state().repliesOwed == 0)
     try world.sync()
     try world.settle()

@@ -141,12 +141,12 @@ import Testing
 
   @Test func whatIsOwedIsForgiven() {
     var scheduler = SyncScheduler()
-    scheduler.owe([1])
-    scheduler.owe([2])
-    scheduler.forgive([1])
-    #expect(scheduler.owed == [[2]])
-    scheduler.forgiveAll()
-    #expect(scheduler.owed.isEmpty)
+    scheduler.markPending([1])
+    scheduler.markPending([2])
+    scheduler.clearPending([1])
+    #expect(scheduler.pending == [[2]])
+    scheduler.clearAllPending()
+    #expect(scheduler.pending.isEmpty)
   }
 
   /// Requests that cannot be taken back stay in flight, those of other conversations too.

@@ -71,7 +71,7 @@ import Testing
     try world.run()
     #expect(try cached(world) == truth(world))
     #expect(try world.page().coverage.gaps.isEmpty)
-    #expect(world.server.owedRefs(user: "me") == [])
+    #expect(world.server.pendingRefs(user: "me") == [])
     #expect(world.replies.isEmpty != kind.capabilities.contains(.envelope))
     #expect(world.receipts.allSatisfy { $0 != .quarantined })
   }
@@ -94,6 +94,6 @@ import Testing
     try world.connectListening()
     try world.sync()
     #expect(try cached(world) == truth(world))
-    #expect(world.server.owedRefs(user: "me") == [])
+    #expect(world.server.pendingRefs(user: "me") == [])
   }
 }

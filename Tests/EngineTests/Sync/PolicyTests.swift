@@ -254,7 +254,7 @@ private let minute: Int64 = 60_000_000
       for index in 1..<Limits.syncsMax {
         engine.scheduler.add(SyncRequest(conversation: Array("s\(index)".utf8)))
       }
-      engine.scheduler.owe(Array(world.room.utf8))
+      engine.scheduler.markPending(Array(world.room.utf8))
     }
     #expect(try world.client.cancel(plain))
     let status = try world.client.syncStatus(promise)

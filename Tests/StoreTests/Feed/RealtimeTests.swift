@@ -6,10 +6,14 @@ import Testing
 @testable import Store
 
 @Suite struct RefTests {
-  private func owed(_ fixture: Fixture, _ limit: Int = 100) throws -> [String] {
+  private func pending(_ fixture: Fixture, _ limit: Int = 100) throws -> [String] {
     try fixture.read { rx throws(StoreFailure) in
-      #expect(try rx.feedReader.owedCount() == (try rx.feedReader.owedReplies(limit: .max).count))
-      return try rx.feedReader.owedReplies(limit: limit).map { String(decoding: $0, as: UTF8.self) }
+      #expect(
+        try rx.feedReader.pendingReplyCount()
+          == (try rx.feedReader.pendingReplies(limit: .max).count))
+      return try rx.feedReader.pendingReplies(limit: limit).map {
+        String(decoding: $0, as: UTF8.self)
+      }
     }
   }
 
@@ -19,29 +23,31 @@ import Testing
     try fixture.write { tx throws(StoreFailure) in
       for ref in ["b", "a", "c"] {
         #expect(try tx.feedReader.seen(bytes(ref)) == false)
-        try tx.feedTable.owe(bytes(ref), wallUs: 1)
+        try tx.feedTable.markPending(bytes(ref), wallUs: 1)
       }
     }
     try fixture.reopen()
-    #expect(try owed(fixture) == ["b", "a", "c"])
-    #expect(try owed(fixture, 2) == ["b", "a"])
-    #expect(try owed(fixture, -1) == [])
+    #expect(try pending(fixture) == ["b", "a", "c"])
+    #expect(try pending(fixture, 2) == ["b", "a"])
+    #expect(try pending(fixture, -1) == [])
     try fixture.write { tx throws(StoreFailure) in
       #expect(try tx.feedReader.seen(bytes("a")))
       try tx.feedTable.settleReplies(["a", "b", "unknown"].map(bytes))
     }
     try fixture.reopen()
-    #expect(try owed(fixture) == ["c"])
+    #expect(try pending(fixture) == ["c"])
     let before = fixture.store.lsn
     try fixture.write { tx throws(StoreFailure) in
       #expect(try tx.feedReader.seen(bytes("b")))
       // Owed already, settled already: nothing to write.
-      try tx.feedTable.owe(bytes("c"), wallUs: 2)
+      try tx.feedTable.markPending(bytes("c"), wallUs: 2)
       try tx.feedTable.settleReplies([bytes("a")])
     }
     #expect(fixture.store.lsn == before)
-    try fixture.write { tx throws(StoreFailure) in try tx.feedTable.owe(bytes("b"), wallUs: 3) }
-    #expect(try owed(fixture) == ["b", "c"])
+    try fixture.write { tx throws(StoreFailure) in
+      try tx.feedTable.markPending(bytes("b"), wallUs: 3)
+    }
+    #expect(try pending(fixture) == ["b", "c"])
   }
 
   /// Refs that ascend are told new without a search, others by one: in any order, across moves to
@@ -67,7 +73,7 @@ import Testing
       do {
         try fixture.write { tx throws(StoreFailure) in
           #expect(try tx.feedReader.seen(bytes(ref)) == isSeen, "\(ref)")
-          try tx.feedTable.owe(bytes(ref), wallUs: 1)
+          try tx.feedTable.markPending(bytes(ref), wallUs: 1)
           #expect(try tx.feedReader.seen(bytes(ref)), "\(ref)")
           if fails { throw .full }
         }
@@ -97,31 +103,31 @@ import Testing
     for (step, ref) in refs.enumerated() {
       try fixture.write { tx throws(StoreFailure) in
         #expect(try tx.feedReader.seen(bytes(ref)) == false)
-        try tx.feedTable.owe(bytes(ref), wallUs: Int64(step))
+        try tx.feedTable.markPending(bytes(ref), wallUs: Int64(step))
         if step % 2 == 1 { try tx.feedTable.settleReplies([bytes(refs[step - 1])]) }
       }
       if step % 70 == 0 { try fixture.reopen() }
     }
     let left = refs.enumerated().filter { $0.offset % 2 == 1 }.map(\.element)
-    #expect(try owed(fixture, 1_000) == left)
-    #expect(try owed(fixture, 97) == Array(left.prefix(97)))
+    #expect(try pending(fixture, 1_000) == left)
+    #expect(try pending(fixture, 97) == Array(left.prefix(97)))
     try fixture.write { tx throws(StoreFailure) in
       for ref in refs { #expect(try tx.feedReader.seen(bytes(ref))) }
       try tx.feedTable.settleReplies(left.dropFirst(3).map(bytes))
     }
-    #expect(try owed(fixture) == Array(left.prefix(3)))
+    #expect(try pending(fixture) == Array(left.prefix(3)))
   }
 
   @Test func aRefGoesWithTheTransactionOfItsEffect() throws {
     let fixture = try Fixture(.file)
     #expect(throws: StoreFailure.full) {
       try fixture.write { tx throws(StoreFailure) in
-        try tx.feedTable.owe(bytes("a"), wallUs: 1)
+        try tx.feedTable.markPending(bytes("a"), wallUs: 1)
         throw .full
       }
     }
     try fixture.reopen()
-    #expect(try owed(fixture) == [])
+    #expect(try pending(fixture) == [])
     let isSeen = try fixture.read { rx throws(StoreFailure) in try rx.feedReader.seen(bytes("a")) }
     #expect(isSeen == false)
   }
@@ -130,7 +136,7 @@ import Testing
   private func filled() throws -> Fixture {
     let fixture = try Fixture(.memory)
     try fixture.write { tx throws(StoreFailure) in
-      for step in 0..<100 { try tx.feedTable.owe(bytes("\(step)"), wallUs: Int64(step)) }
+      for step in 0..<100 { try tx.feedTable.markPending(bytes("\(step)"), wallUs: Int64(step)) }
       try tx.feedTable.settleReplies((0..<100).filter { $0 % 10 != 0 }.map { bytes("\($0)") })
     }
     return fixture
@@ -151,7 +157,7 @@ import Testing
       try tx.feedTable.trimRefs(kept: kept, beforeUs: .min)
     }
     #expect(try seen(fixture) == (0..<100).filter { $0 >= gone || $0 % 10 == 0 })
-    #expect(try owed(fixture).count == 10)
+    #expect(try pending(fixture).count == 10)
   }
 
   @Test(arguments: [0, 1, 50, 99, 100, 1_000] as [Int64])
@@ -163,7 +169,7 @@ import Testing
     #expect(try seen(fixture) == (0..<100).filter { $0 >= before || $0 % 10 == 0 })
     // What is settled now goes at the next trim.
     try fixture.write { tx throws(StoreFailure) in
-      try tx.feedTable.settleReplies(tx.feedReader.owedReplies(limit: 100))
+      try tx.feedTable.settleReplies(tx.feedReader.pendingReplies(limit: 100))
       try tx.feedTable.trimRefs(kept: 1_000, beforeUs: before)
     }
     #expect(try seen(fixture) == (0..<100).filter { $0 >= before })
@@ -173,7 +179,7 @@ import Testing
     let fixture = try Fixture(.memory)
     try fixture.write { tx throws(StoreFailure) in
       for (step, at) in [5, 900, 6, 7].enumerated() {
-        try tx.feedTable.owe(bytes("\(step)"), wallUs: Int64(at))
+        try tx.feedTable.markPending(bytes("\(step)"), wallUs: Int64(at))
       }
       try tx.feedTable.settleReplies((0..<4).map { bytes("\($0)") })
       try tx.feedTable.trimRefs(kept: 4, beforeUs: 100)

@@ -276,7 +276,7 @@ import Timeline
       try tx.feedTable.addEvent(
         kind: 1, action: 1, isSilent: false, cid: cid, entity: bytes("e"), body: bytes("{}"))
       try tx.feedTable.putEntity(kind: 1, cid: cid, id: bytes("c"), body: bytes("{}"))
-      try tx.feedTable.owe(bytes("ref"), wallUs: 1)
+      try tx.feedTable.markPending(bytes("ref"), wallUs: 1)
       let pending = try tx.operationTable.conversation(pending: bytes("made here"))
       #expect(pending.isPending)
       #expect(

@@ -40,7 +40,7 @@ import Testing
           },
           try pages(fixture, disk) { tx throws(StoreFailure) in
             _ = try tx.apply(message(id, at: Int64(size), "edited"), cid, issued: tx.lsn)
-            try tx.feedTable.owe(bytes("ref \(id)"), wallUs: 1)
+            try tx.feedTable.markPending(bytes("ref \(id)"), wallUs: 1)
           },
         ]
         for index in costs.indices { all[index].append(costs[index]) }

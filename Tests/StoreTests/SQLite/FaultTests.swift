@@ -21,7 +21,7 @@ import Timeline
     spans.insert(.before(timestampGroup: Int64(step)), .after(timestampGroup: Int64(step)))
     try tx.save(spans: spans, replacing: old, in: record.cid)
     let ref = bytes("ref \(step)")
-    try tx.feedTable.owe(ref, wallUs: 0)
+    try tx.feedTable.markPending(ref, wallUs: 0)
     try tx.feedTable.addEvent(kind: 1, action: 0, isSilent: false, cid: nil, entity: ref, body: [])
     let next = bytes("\(step + 1)-1")
     _ = try tx.annotationTable.receipts(
@@ -44,7 +44,7 @@ import Timeline
       #expect(try tx.counts().tombstones == UInt64(max(0, inputs - 1)))
       #expect(try tx.spans(record.cid).newest?.high == .after(timestampGroup: Int64(inputs - 1)))
       #expect(try tx.feedReader.lastChange() == UInt64(inputs == 0 ? 0 : 4 * inputs - 1))
-      #expect(try tx.feedReader.owedCount() == inputs)
+      #expect(try tx.feedReader.pendingReplyCount() == inputs)
       #expect(try tx.feedReader.lastEvent() == UInt64(inputs))
       // Only the receipt of the input to come waits; the others were laid over their row.
       #expect(try tx.counts().waiting == UInt64(min(inputs, 1)))

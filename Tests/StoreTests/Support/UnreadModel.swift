@@ -13,7 +13,7 @@ import Timeline
     var mine: Set<String> = []
     var read: Set<String> = []
     /// Marked on this device, which the server has not heard of.
-    var owed: Set<String> = []
+    var pending: Set<String> = []
     var next = 1
     /// The user's marker, as the server or this device has it: it holds at once.
     var marker: Int64 = 0
@@ -27,7 +27,7 @@ import Timeline
     var unreadIDs: Set<String> {
       Set(
         times.filter { id, time in
-          !mine.contains(id) && !read.contains(id) && !owed.contains(id) && time > marker
+          !mine.contains(id) && !read.contains(id) && !pending.contains(id) && time > marker
         }.keys)
     }
 
@@ -68,25 +68,25 @@ import Timeline
     case 2:
       guard let one else { return }
       server.read.insert(one)
-      server.owed.remove(one)
+      server.pending.remove(one)
       tx.heardSince = heard
       _ = try tx.annotationTable.receipts(
         .read, user: bytes("me"), ids: [bytes(one)], in: cid, isMe: true)
     case 3:
       guard let one, server.times.count > 5 else { return }
       server.times[one] = nil
-      server.owed.remove(one)
+      server.pending.remove(one)
       tx.heardSince = heard
       _ = try tx.tombstone(bytes(one), in: cid, version: nil)
     case 4:
       guard let one else { return }
       if try tx.annotationTable.enqueueMark(.read, id: bytes(one), in: cid) {
-        server.owed.insert(one)
+        server.pending.insert(one)
       }
     case 5:
       // A mark is confirmed.
-      guard let one = server.owed.sorted().first else { return }
-      server.owed.remove(one)
+      guard let one = server.pending.sorted().first else { return }
+      server.pending.remove(one)
       guard server.times[one] != nil else { return }
       server.read.insert(one)
       _ = try tx.annotationTable.confirmMarks(.read, ids: [bytes(one)], in: cid)

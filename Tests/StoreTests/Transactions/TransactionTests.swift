@@ -255,7 +255,7 @@ import Timeline
       #expect(try tx.connection.number("SELECT opening FROM meta") != 0)
       #expect(try tx.connection.number("SELECT count(*) FROM operation WHERE rewritten") == 0)
       #expect(try tx.counts().messages == 0)
-      try tx.feedTable.owe(bytes("ref"), wallUs: 1)
+      try tx.feedTable.markPending(bytes("ref"), wallUs: 1)
     }
     try fixture.apply([message("a", at: 1), message("b", at: 2)], cid)
     try fixture.reopen()

@@ -137,7 +137,7 @@ private struct CountedLogTable: LogTable {
       try book.take(LogPush(entries: [entry], previous: previous))
       _ = try book.blurred()
       let step = book.takeStep()
-      #expect(step.inserted == [entry.id] && step.moved.isEmpty && !step.owesCatchUp)
+      #expect(step.inserted == [entry.id] && step.moved.isEmpty && !step.needsCatchUp)
       most.read = max(most.read, book.table.counter.read - before)
       most.touched = max(most.touched, Set(step.touched).count)
       previous = entry.id

@@ -112,7 +112,7 @@ struct LogRule: Sendable {
       var log = Script(fault)
       try log.page(.newest, Script.entries("a b"), before: "t0", present: true)
       try log.push(Script.entry("x"), behind: "q")
-      return log.shape == "[a b]> [x]" && log.book.step.owesCatchUp
+      return log.shape == "[a b]> [x]" && log.book.step.needsCatchUp
     },
     Rule(.lostTooEarly) { fault in
       var log = Script(fault)

@@ -41,7 +41,7 @@ extension ReferenceServer {
   }
 
   /// The refs of what an account has not replied to, the oldest first.
-  public func owedRefs(user: String, account: String = "personal") -> [String] {
+  public func pendingRefs(user: String, account: String = "personal") -> [String] {
     accounts.first { $0.user == user && $0.name == account }?.owed.map(\.ref) ?? []
   }
 
