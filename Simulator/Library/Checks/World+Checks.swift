@@ -210,9 +210,8 @@ extension World {
     _ page: SimPage, _ segment: Range<Int>, _ rows: [Truth]
   ) throws {
     let part = page.rows[segment]
-    guard let low = part.first else { return }
-    let ordinary = part.last { !isAhead($0) && !wasAhead($0) }
-    guard let high = ordinary else { return }
+    guard let low = part.first, let high = part.last(where: { !isAhead($0) && !wasAhead($0) })
+    else { return }
     if knobs.ordersByPages {
       // Which of the lowest second stand below the range its order says, which is not judged here.
       let have = Set(part.map { RowKey($0.id) })
@@ -308,8 +307,7 @@ extension World {
     page.rows.prefix { !isAhead($0) }.count
   }
 
-  /// Whether its stamp was ahead when it was posted: other messages came below it after the page
-  /// that showed it, until the clocks met.
+  /// Whether its stamp was ahead when it was posted: others came below it until the clocks met.
   private func wasAhead(_ row: SimRow) -> Bool {
     knobs.strangers.stampsAhead && mark(row).map { ledger.posted[$0.serial].future } ?? false
   }

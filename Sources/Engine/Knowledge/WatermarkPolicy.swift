@@ -85,7 +85,7 @@ package enum WatermarkPolicy {
     var ceiling = reach.saturating(plus: serverTime == nil ? leapUs : dayUs)
     // Where most stamps are behind a clock, one ahead of it would hide all that arrives
     // until then; where most are ahead, the clock is not theirs.
-    let usual = times.count > 2 ? times[(times.count - 1) / 2] : min(lowest, known ?? lowest)
+    let usual = times.count > 2 ? times[(times.count &- 1) / 2] : min(lowest, known ?? lowest)
     if let serverTime {
       if usual <= serverTime { ceiling = serverTime }
     } else if let wallUs, usual <= wallUs {
