@@ -70,6 +70,8 @@ class Near(log_adapter.Adapter):
         if self.has("a second deletion conflicts") and verb == "delete_message" \
                 and made["entry_id"] is None:
             raise HTTPError("", 409, "", None, None)
+        if self.has("edits are answered with another id") and verb == "edit_message":
+            made["entry_id"] = "other"
         if self.has("sends are answered with another time") and "message" in made:
             made["message"]["created_at"] = "2026-02-01T00:00:00Z"
         return made
@@ -92,6 +94,10 @@ class Near(log_adapter.Adapter):
             del entries[0]
         if self.has("before passes one over") and "before" in want and entries:
             del entries[-1]
+        if self.has("changes name no sender"):
+            for entry in entries:
+                if entry.get("change") == "react":
+                    del entry["sender_id"]
         if self.has("the start is claimed"):
             page.pop("before", None)
         return page
@@ -107,6 +113,10 @@ class Near(log_adapter.Adapter):
             frame["after"] = "h1:0"
         if self.has("changes are not pushed"):
             frame["entries"] = [entry for entry in frame["entries"] if "change" not in entry]
+        if self.has("pushes have ids of their own"):
+            for entry in frame["entries"]:
+                if "message_id" in entry:
+                    entry["message_id"] += "-pushed"
         if self.has("pushes have another time"):
             for entry in frame["entries"]:
                 entry["created_at"] = "2026-02-01T00:00:00Z"
@@ -123,6 +133,9 @@ FAULTS = {
     "a push ends elsewhere": "push-token-wrong",
     "changes are not pushed": "changes-unpushed",
     "pushes have another time": "push-differs",
+    "pushes have ids of their own": "push-unknown",
+    "changes name no sender": "entry-bad",
+    "edits are answered with another id": "entry-id-wrong",
     "marks unanswered": "unanswered",
     "unreact does nothing": "changes-untold",
     "deletions leave no entry": "changes-untold",
@@ -146,6 +159,7 @@ BESIDE = {
     "the newest first": {"page-holes", "push-token-wrong", "changes-untold"},
     "changes are not pushed": {"push-token-wrong"},
     "two entries swapped": {"page-holes"},
+    "pushes have ids of their own": {"pushes"},
     "marks unanswered": {"marks-refused"},
     "deletions leave no entry": {"repeat-refused"},
     "after passes one over": {"push-token-wrong"},

@@ -36,6 +36,8 @@ class LogWriter:
         self.log = log
         self.sent: list[Own] = []
         self.gone: set[str] = set()
+        #: Ids of changes as their answers gave them, by target.
+        self._answered: dict[str, Any] = {}
         self._manner = manner
         self._run = run
         self._payload = payload
@@ -126,6 +128,8 @@ class LogWriter:
                 self.log.report.seen(verb, f"{verb}: refused with {answer.code!r}")
                 continue
             taken[verb] = taken.get(verb, target)
+            if "entry_id" in answer.data and verb in ("edit_message", "react_message"):
+                self._answered[target] = answer.data["entry_id"]
             if verb == "delete_message":
                 self.gone.add(target)
             if verb == "react_message" and target == withdrawn:
@@ -226,6 +230,13 @@ class LogWriter:
                     and target not in listed else ""
                 self.log.report.fault("changes-untold", f"{verb} was taken, and no entry of the "
                                       f"log tells of it.{why}")
+        for target, key in self._answered.items():
+            names = [name_of(entry) for entry in self.log.entries
+                     if entry.get("target_id") == target]
+            if names and key not in names:
+                self.log.report.fault("entry-id-wrong", f"a change was answered with the entry_id "
+                                      f"{key!r}, and no entry of its message has that: the change "
+                                      "counts as lost. Leave it out if it is not known")
         edits = [entry for entry in self.log.entries if entry.get("change") == "edit"
                  and entry.get("target_id") == taken.get("edit_message")]
         if edits and edits[-1].get("payload") != self.text("edited"):

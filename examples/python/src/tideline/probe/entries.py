@@ -54,6 +54,8 @@ class Log:
             report.fault("over-limit", f"{limit} were asked and {len(data['entries'])} came")
         if not all(map(name_of, data["entries"])):
             report.fault("entry-without-id", "an entry has no id: the page is cut in two there")
+        for entry in data["entries"]:
+            self._members(entry)
         for token in ("before", "after"):
             if len(str(data.get(token, "")).encode()) > 2_048:
                 report.fault("token-long", f"`{token}` is over 2,048 bytes: it counts as none")
@@ -63,6 +65,19 @@ class Log:
             report.fault("epoch-changes", f"pages name {len(self._epochs)} epochs: each new one "
                          "says that the history was replaced, and all is read again")
         return data
+
+    def _members(self, entry: Any) -> None:
+        """What an entry has to have."""
+        if not name_of(entry) or entry.get("change") == "none" or entry.get("deleted") is True:
+            return
+        wanted = ["sender_id", "target_id"] if "change" in entry else \
+            ["sender_id", "created_at", "payload"]
+        if entry.get("change") in ("react", "unreact", "reactions"):
+            wanted.append("reactions" if entry["change"] == "reactions" else "reaction")
+        missing = [name for name in wanted if name not in entry]
+        if missing:
+            self.report.fault("entry-bad", f"an entry has no {', '.join(missing)}: it keeps its "
+                              "place, and is shown as unreadable or does nothing")
 
     def walk(self) -> bool:
         """Reads it from the newest page down to the start. Whether that was reached."""

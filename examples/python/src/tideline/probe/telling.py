@@ -15,7 +15,9 @@ _LOOKED_AT = 8
 
 def pushes(log: Log, watcher: Talk, writer: LogWriter) -> None:
     """What another connection was told."""
-    report, sent = log.report, writer.ids
+    # What was removed before the other connection listened is nothing new any more.
+    report = log.report
+    sent = [key for key in writer.ids if key not in writer.gone]
     watcher.drain()
     told = [event.frame for event in watcher.events if event.frame.get("type") == "entries_new"]
     if not told:
@@ -26,9 +28,13 @@ def pushes(log: Log, watcher: Talk, writer: LogWriter) -> None:
         report.trap("pushes", f"{len(missing)} of {len(sent)} messages were not pushed")
     else:
         report.seen("pushes", f"all {len(sent)} messages were pushed to another connection")
+    foreign = [key for key in watcher.pushed() if key not in {*log.ids, *writer.ids}]
+    if foreign:
+        report.fault("push-unknown", f"the message {foreign[0]!r} was pushed, and the log has none "
+                     "of that id: it is shown twice, or goes away")
     pushed = {name_of(entry) for frame in told for entry in _entries(frame)}
     changes = [entry for entry in log.entries if "change" in entry
-               and entry.get("target_id") in sent and entry["change"] != "none"]
+               and entry.get("target_id") in writer.ids and entry["change"] != "none"]
     silent = [entry for entry in changes if name_of(entry) not in pushed]
     if silent:
         report.trap("changes-unpushed", f"{len(silent)} of {len(changes)} changes were not pushed, "
