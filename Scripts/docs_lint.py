@@ -32,9 +32,10 @@ FIRST_BLOCK = "examples/python/examples/first.py"
 # Of the README.
 WORDS_MAX = 900
 # A page shows a program whole: its block equals the file, which is run.
-WHOLE = {"docs/guide/adapter.md": ("python", "examples/python/examples/adapter.py", 60)}
+WHOLE = (("docs/guide/adapter.md", "python", "examples/python/examples/adapter.py", 60),
+         ("docs/guide/adapter.md", "python", "examples/python/examples/log_adapter.py", 80))
 # Where such a program is run.
-RUNS = ("Scripts/examples.sh", "Tests/Probe/test_adapter.py")
+RUNS = ("Scripts/examples.sh", "Tests/Probe/test_adapter.py", "Tests/Probe/test_log_adapter.py")
 # Words that had a private meaning here, and the field's word for each.
 PRIVATE = {"islands?": "detached range", "strands?|stranded": "detached range",
            "stretch(?:es)?": "range", "void|voided|voids": "unverified", "in doubt": "unverified",
@@ -43,7 +44,7 @@ PRIVATE = {"islands?": "detached range", "strands?|stranded": "detached range",
            "heard": "received", "stands? apart": "is detached", "in vain": "without progress",
            "to come": "say what there is"}
 # Types of others that pages name.
-FOREIGN_TYPES = {"Codable", "Date", "None", "UTF8Span"}
+FOREIGN_TYPES = {"Codable", "Date", "None", "OSError", "UTF8Span"}
 # Pages that may name what the header calls otherwise now.
 TELLS_OLD_NAMES = ("CHANGELOG.md", "renamed.md")
 NUMBERS = r"\d{3}(?:, \d{3})*"
@@ -191,7 +192,7 @@ def map_of_pages():
 
 def whole_programs():
     """A block of a page's code is the program that it shows, which is short enough to be read."""
-    for page_name, (language, name, lines_max) in WHOLE.items():
+    for page_name, language, name, lines_max in WHOLE:
         program = (ROOT / name).read_text()
         blocks = re.findall(r"^```(\w*)\n(.*?)^```", (ROOT / page_name).read_text(),
                             re.MULTILINE | re.DOTALL)

@@ -13,14 +13,19 @@ from tideline.probe import Level, Setup, fit, probe
 from tideline.probe.link import dialer, load
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-EXAMPLE = ROOT / "examples" / "python" / "examples" / "adapter.py"
+EXAMPLES = ROOT / "examples" / "python" / "examples"
+
+
+def module(name):
+    """An example as it is, with the page's text."""
+    spec = importlib.util.spec_from_file_location(name.removesuffix(".py"), EXAMPLES / name)
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
 
 
 def example():
-    spec = importlib.util.spec_from_file_location("adapter", EXAMPLE)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return module("adapter.py")
 
 
 def carry(client, adapter):

@@ -1,6 +1,7 @@
 """The probe against the reference server: what kind of server it plays is found out, and nothing is
 called a fault. Time passes for server and probe alike when the probe waits, so no test does."""
 
+import dataclasses
 import json
 import math
 import os
@@ -156,6 +157,14 @@ class Configurations(ProbeTest):
         self.assertEqual(self.traps(report), {"no-client-ids", "pushes-at-connect"})
         self.assertIn("not at all", report.text("echo"))
 
+    def test_a_conversation_that_is_not_there(self):
+        for options in ((), ("--log",)):
+            server = Server(*options)
+            self.addCleanup(server.close)
+            report = probe(dataclasses.replace(server.setup(), conversation="nowhere"))
+            self.assertEqual(report.names(Level.FAULT, Level.TRAP), {"room-refused"})
+            self.assertIn("'nowhere' is answered", report.text("room-refused"))
+
     def test_only_reading(self):
         server = Server("--truncates", "oldest", "--capability", "around")
         self.addCleanup(server.close)
@@ -193,6 +202,13 @@ class Differences(ProbeTest):
         self.assertIn("Declared otherwise:\n  nothing\n", fine.stdout)
         other = subprocess.run([*command, "around", "--json"], capture_output=True, text=True)
         self.assertEqual(other.returncode, 1 if json.loads(other.stdout)["differences"] else 0)
+        words = subprocess.run([*command, "befor"], capture_output=True, text=True)
+        self.assertEqual((words.returncode, words.stdout), (2, ""))
+        self.assertRegex(words.stderr, "^--declare cannot be read: .befor. is nothing .*before")
+        self.assertNotIn("Traceback", words.stderr)
+        for word in ("truncates=left", "page_limit=ten", "before=1"):
+            with self.assertRaises(ValueError):
+                declared(word)
         nobody = subprocess.run(
             [*command[:3], "tcp://127.0.0.1:1", "c"], capture_output=True, text=True)
         self.assertEqual(nobody.returncode, 2)

@@ -75,7 +75,11 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="print JSON")
     arguments = parser.parse_args()
     sys.path.insert(0, os.getcwd())
-    profile = declared(arguments.declare) if arguments.declare is not None else None
+    try:
+        profile = declared(arguments.declare) if arguments.declare is not None else None
+    except (ImportError, AttributeError, OSError, TypeError, ValueError) as error:
+        print(f"--declare cannot be read: {error}", file=sys.stderr)
+        return 2
     try:
         dial = dialer(arguments.adapter)
     except (ImportError, AttributeError, OSError) as error:

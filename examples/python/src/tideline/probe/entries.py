@@ -3,16 +3,16 @@ checks of pages by offset."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from typing import Any
 
 from .findings import Report
-from .talk import Answer, Manner, Talk
+from .talk import Answer, Talk
 
 _NOWHERE = "tideline-probe-nowhere"
 _PAGE = 20
 _PAGES_MAX = 200
+#: A walk that meets so many empty pages in a row is not led anywhere.
+_EMPTY_MAX = 50
 
 
 def name_of(entry: Any) -> str:
@@ -29,6 +29,7 @@ class Log:
         self.id = conversation
         self.report = report
         self.entries: list[Any] = []
+        self._epochs: set[str] = set()
 
     @property
     def ids(self) -> list[str]:
@@ -53,15 +54,36 @@ class Log:
             report.fault("over-limit", f"{limit} were asked and {len(data['entries'])} came")
         if not all(map(name_of, data["entries"])):
             report.fault("entry-without-id", "an entry has no id: the page is cut in two there")
+        for entry in data["entries"]:
+            self._members(entry)
         for token in ("before", "after"):
             if len(str(data.get(token, "")).encode()) > 2_048:
                 report.fault("token-long", f"`{token}` is over 2,048 bytes: it counts as none")
+        if isinstance(data.get("epoch"), str):
+            self._epochs.add(data["epoch"])
+        if len(self._epochs) > 1:
+            report.fault("epoch-changes", f"pages name {len(self._epochs)} epochs: each new one "
+                         "says that the history was replaced, and all is read again")
         return data
+
+    def _members(self, entry: Any) -> None:
+        """What an entry has to have."""
+        if not name_of(entry) or entry.get("change") == "none" or entry.get("deleted") is True:
+            return
+        wanted = ["sender_id", "target_id"] if "change" in entry else \
+            ["sender_id", "created_at", "payload"]
+        if entry.get("change") in ("react", "unreact", "reactions"):
+            wanted.append("reactions" if entry["change"] == "reactions" else "reaction")
+        missing = [name for name in wanted if name not in entry]
+        if missing:
+            self.report.fault("entry-bad", f"an entry has no {', '.join(missing)}: it keeps its "
+                              "place, and is shown as unreadable or does nothing")
 
     def walk(self) -> bool:
         """Reads it from the newest page down to the start. Whether that was reached."""
         found: list[Any] = []
         place: dict[str, str] = {}
+        asked, empty = set[str](), 0
         for turn in range(_PAGES_MAX):
             data = self.page(_PAGE, **place)
             if data is None:
@@ -70,7 +92,13 @@ class Log:
                 self.report.trap("present-missing", "the newest page does not say `present`: "
                                  "nothing is ever known to be up to date")
             found = data["entries"] + found
-            if "before" not in data:
+            empty = 0 if data["entries"] else empty + 1
+            is_endless = data.get("before") in asked or empty > _EMPTY_MAX
+            if is_endless:
+                self.report.fault("start-endless", "`before` of a page leads to a page that was "
+                                  "there, or to nothing again and again: scrolling back never "
+                                  "ends. The page at the start of the log has no `before`")
+            if "before" not in data or is_endless:
                 self.entries = found
                 if len(set(self.ids)) < len(found):
                     self.report.fault("doubled", "an entry is in the log twice, or a change has "
@@ -78,9 +106,9 @@ class Log:
                 self._edits()
                 return True
             place = {"before": data["before"]}
+            asked.add(data["before"])
         self.report.unknown("start", f"the start of the log: {_PAGES_MAX} pages do not reach it")
         return False
-
 
     def _edits(self) -> None:
         senders = {entry.get("message_id"): entry.get("sender_id") for entry in self.entries
@@ -99,6 +127,7 @@ def both_ways(log: Log) -> None:
     if not log.entries:
         log.report.unknown("order", "the order of the log: it has no entry")
         return
+    _suffixes(log)
     middle = len(log.entries) // 2
     data = log.page(_PAGE)
     while data is not None and "before" in data and len(log.entries) > _PAGE:
@@ -121,6 +150,33 @@ def both_ways(log: Log) -> None:
     else:
         log.report.fault("page-holes", "what `after` leads over is not what `before` led over: "
                          "entries are missing, doubled or in another order")
+
+
+def _suffixes(log: Log) -> None:
+    """A shorter newest page is the end of a longer one."""
+    whole = log.page(_PAGE)
+    for limit in (1, 2, 5):
+        part = log.page(limit)
+        if whole is None or part is None or len(whole["entries"]) <= limit:
+            continue
+        ids = [name_of(entry) for entry in part["entries"]]
+        longer = [name_of(entry) for entry in whole["entries"]]
+        if ids and ids[-1] in longer and ids != longer[-len(ids):]:
+            log.report.fault("entries-order", "a short page is not the end of a longer one: "
+                             "`entries` lists the oldest first, in the order of the log")
+
+
+def refusals(log: Log, is_read_only: bool) -> None:
+    """What is unknown is refused, and not taken for empty."""
+    report = log.report
+    if log.talk.ask("get_entries", conversation_id=_NOWHERE, limit=5).ok:
+        report.trap("unknown-conversation", "a conversation that does not exist is answered as an "
+                    "empty one: one that was deleted stays on the screen. Answer `not_found`")
+    if not is_read_only:
+        answer = log.talk.ask("tideline_probe", conversation_id=log.id)
+        if answer.ok or answer.code not in ("unsupported", "silence"):
+            report.trap("unknown-verb", f"a verb that does not exist is answered "
+                        f"{answer.code or 'ok'!r}: answer `unsupported`")
 
 
 def places(log: Log, old: str | None) -> None:
@@ -157,105 +213,8 @@ def places(log: Log, old: str | None) -> None:
         kept = log.ask(_PAGE, after=old)
         report.seen("tokens-last", "a token of an earlier connection is "
                     + ("good" if kept.ok else f"answered {kept.code!r}"))
-    can["log_epoch"] = isinstance((log.page(1) or {}).get("epoch"), str)
-    if can["log_epoch"]:
+    if isinstance((log.page(1) or {}).get("epoch"), str):
         report.unknown("epoch", "whether the epoch is another one after each restore: ask who made "
-                       "the server")
-
-
-def write(log: Log, manner: Manner, run: str, payload: str, count: int) -> list[str]:
-    """Sends, edits, reacts and deletes. Gives the ids of what was sent."""
-    report, sent = log.report, []
-    for number in range(count):
-        answer = log.talk.ask(
-            "send_message", conversation_id=log.id, client_id=f"probe-{run}-{number}",
-            payload=json.loads(payload.replace("%", str(number))))
-        found = answer.data.get("message") if answer.ok else None
-        key = name_of(found) or answer.data.get("message_id")
-        if isinstance(key, str):
-            sent.append(key)
-    if len(sent) < 4:
-        report.unknown("sends", f"{len(sent)} of {count} sends were taken")
-        return sent
-    log.talk.ask("send_message", conversation_id=log.id, client_id=f"probe-{run}-0",
-                 payload=json.loads(payload.replace("%", "0")))
-    wanted = []
-    for at, (verb, changes, more) in enumerate((
-            ("edit_message", {"edit"}, {"payload": json.loads(payload.replace("%", "edited"))}),
-            ("react_message", {"react", "reactions"}, {"reaction": "+"}),
-            ("delete_message", {"delete"}, {}))):
-        answer = log.talk.ask(verb, conversation_id=log.id, message_id=sent[at], **more)
-        if answer.ok:
-            wanted.append((verb, changes, sent[at]))
-        else:
-            report.seen(verb, f"{verb}: refused with {answer.code!r}")
-    manner.pause(1.1)
-    if not log.walk():
-        return sent
-    lost = [key for key in sent if key not in log.ids]
-    if lost:
-        report.fault("lost-message", f"{len(lost)} confirmed messages are not in the log")
-    own = [entry for entry in log.entries if entry.get("client_id") == f"probe-{run}-0"]
-    if not own:
-        report.trap("client-ids", "the log does not name the client_id of what was sent: what was "
-                    "never answered is found by its payload")
-    log.report.facts.can["idempotent_send"] = len(own) == 1
-    for verb, changes, target in wanted:
-        there = [entry for entry in log.entries if entry.get("target_id") == target
-                 and entry.get("change") in changes]
-        marked = [entry for entry in log.entries if entry.get("message_id") == target
-                  and (entry.get("edited_at") or entry.get("deleted"))]
-        if not there and not marked:
-            report.fault("changes-untold", f"{verb} was taken, and no entry of the log tells of it")
-    return sent
-
-
-def pushes(log: Log, watcher: Talk, sent: list[str]) -> None:
-    """What another connection was told, and whether `prev` is the entry before."""
-    report, place = log.report, {key: at for at, key in enumerate(log.ids)}
-    watcher.drain()
-    told = [event.frame for event in watcher.events if event.frame.get("type") == "entries_new"]
-    if not told:
-        report.trap("pushes", "another connection is told of no new entry: only syncs bring them")
-        return
-    missing = set(sent) - set(watcher.pushed())
-    if missing:
-        report.trap("pushes", f"{len(missing)} of {len(sent)} messages were not pushed")
+                       "the server, then declare TL_SERVER_LOG_EPOCH")
     else:
-        report.seen("pushes", f"all {len(sent)} messages were pushed to another connection")
-    named = [frame for frame in told if "prev" in frame or "before" in frame]
-    if len(named) < len(told):
-        report.trap("prev-missing", f"{len(told) - len(named)} of {len(told)} pushes name neither "
-                    "`prev` nor `before`: each of them costs a request")
-    for frame in named:
-        entries = frame.get("entries")
-        ids = [name_of(entry) for entry in entries] if isinstance(entries, list) else []
-        at = place.get(ids[0]) if ids else None
-        if at is not None and "prev" in frame and (at == 0 or log.ids[at - 1] != frame["prev"]):
-            report.fault("prev-wrong", "`prev` of a push is not the entry before it in the log: "
-                         "what lies between is lost for good, and nothing finds out")
-            return
-
-
-def probe_log(
-    log: Log, manner: Manner, open_talk: Callable[[], Talk], watcher: Talk | None, run: str,
-    payload: str, count: int,
-) -> None:
-    """All checks of a log. Without a watcher nothing is written."""
-    report = log.report
-    report.facts.can.update(dict.fromkeys(
-        ("before", "around", "changed_since", "sequence", "envelope"), False))
-    sent: list[str] = []
-    if watcher is None:
-        report.unknown("writing", "what becomes of what is sent: nothing was written")
-        log.walk()
-    else:
-        sent = write(log, manner, run, payload, count)
-    both_ways(log)
-    if watcher is not None:
-        pushes(log, watcher, sent)
-    newest = log.page(_PAGE)
-    log.talk.close()
-    log.talk = open_talk()
-    places(log, newest["after"] if newest else None)
-    report.unknown("lossless", "whether pushes are lossless: ask who made the server")
+        can["log_epoch"] = False

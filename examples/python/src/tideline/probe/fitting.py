@@ -23,6 +23,9 @@ _FLAGS = {
     "order_not_time": "TL_PROFILE_ORDER_NOT_TIME",
     "others_edit": "TL_PROFILE_OTHERS_EDIT",
 }
+#: Members of the profile that are one of several words.
+_CHOICES: dict[str, type[enum.Enum]] = {
+    "truncates": Truncates, "ties": Ties, "idempotency_scope": IdempotencyScope}
 _DEFAULT_LIMIT = 50
 _OVERLAP_MS = 5_000
 
@@ -57,23 +60,24 @@ def declared(words: str) -> Profile:
         return found
     members: dict[str, Any] = {}
     capabilities = Capabilities(0)
-    fields = {field.name for field in dataclasses.fields(Profile)}
+    numbers = [field.name for field in dataclasses.fields(Profile)
+               if field.name not in {"capabilities", *_FLAGS, *_CHOICES}]
     for word in words.replace(",", " ").split():
         name, _, value = word.partition("=")
-        if name in _CAPABILITIES:
-            capabilities |= _CAPABILITIES[name]
-        elif name in _FLAGS:
-            members[name] = True
-        elif name == "truncates":
-            members[name] = Truncates[value.upper()]
-        elif name == "ties":
-            members[name] = Ties[value.upper()]
-        elif name == "idempotency_scope":
-            members[name] = IdempotencyScope[value.upper()]
-        elif name in fields:
+        if word in _CAPABILITIES:
+            capabilities |= _CAPABILITIES[word]
+        elif word in _FLAGS:
+            members[word] = True
+        elif name in _CHOICES and value.upper() in _CHOICES[name].__members__:
+            members[name] = _CHOICES[name][value.upper()]
+        elif name in numbers and value.lstrip("-").isdecimal():
             members[name] = int(value)
         else:
-            raise ValueError(f"{word!r} is nothing that a profile has")
+            raise ValueError(
+                f"{word!r} is nothing that a profile has. Capabilities: "
+                f"{', '.join(_CAPABILITIES)}. Flags: {', '.join(_FLAGS)}. With a value: "
+                + ", ".join([f"{one}={'|'.join(kind.__members__).lower()}"
+                             for one, kind in _CHOICES.items()] + [f"{one}=N" for one in numbers]))
     return Profile(capabilities=capabilities, **members)
 
 

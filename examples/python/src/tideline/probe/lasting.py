@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable
+from typing import Any
 
 from .findings import Report
 from .talk import Answer, Manner, Talk
-from .writing import Sent, Writer
+from .writing import Writer
 
 #: Longer than servers that forget sends after two minutes know them.
 _WAIT_S = 130.0
@@ -17,53 +19,70 @@ _LIST_TURNS = 5
 
 # MARK: Repeated sends
 
-def repeated(
-    writer: Writer, device: Callable[[], Talk] | None, patient: Manner | None
-) -> None:
-    """Whether a send is known on another connection, by another login, and after two minutes."""
-    report, facts = writer.room.report, writer.room.report.facts
-    if not facts.can.get("idempotent_send"):
-        return
-    # The connection is another one than that of the first sends.
-    if not _is_known(writer, writer.sent[0], writer.room.talk):
-        facts.idempotency = "connection"
-    elif device is None:
-        report.unknown("idempotency-device", "whether another login of this user may repeat a "
-                       "send: name one by --device")
-    else:
-        talk = device()
-        if not _is_known(writer, writer.sent[0], talk):
-            facts.idempotency = "device"
-        talk.close()
-    if facts.idempotency:
-        report.trap("idempotency-scope", "a send that is repeated is known on one "
-                    f"{facts.idempotency} alone, elsewhere it makes a second message: it needs "
-                    f"TL_IDEMPOTENCY_{facts.idempotency.upper()}")
-    if patient is None:
-        report.unknown("idempotency-time", "for how long a repeated send is known: --patient waits "
-                       "two minutes, ask who made the server beyond that")
-        return
-    sent = writer.send()
-    if sent is None:
-        return
-    patient.pause(_WAIT_S)
-    if _is_known(writer, sent, writer.room.talk):
-        report.seen("idempotency-time", f"a send is known {_WAIT_S:.0f} s later")
-    else:
-        facts.idempotency_s = 120
-        report.trap("idempotency-time", f"a send that is repeated {_WAIT_S:.0f} s later makes a "
-                    "second message: it needs idempotency_s, of 120 or what the server says")
+@dataclasses.dataclass(frozen=True)
+class Known:
+    """A message that the probe has sent, and what it was sent with."""
+
+    id: str
+    client_id: str
+    payload: Any
 
 
-def _is_known(writer: Writer, sent: Sent, talk: Talk) -> bool:
-    """Repeats a send. What it makes is taken away again."""
-    answer = talk.ask("send_message", conversation_id=writer.room.id, client_id=sent.client_id,
-                      payload=sent.row.raw["payload"])
-    made = _made(answer)
-    if made is not None and made != sent.id:
-        talk.ask("delete_message", conversation_id=writer.room.id, message_id=made)
-        writer.gone.add(made)
-    return made == sent.id
+class Repeats:
+    """Repeats sends in a conversation. What a repetition makes is deleted, and is in ``gone``.
+    ``send`` makes a message that nobody has repeated yet."""
+
+    def __init__(self, conversation: str, report: Report, send: Callable[[], Known | None]) -> None:
+        self._conversation = conversation
+        self._report = report
+        self._send = send
+        self.gone: set[str] = set()
+
+    def look(self, first: Known, talk: Talk, device: Callable[[], Talk] | None,
+             patient: Manner | None) -> None:
+        """Whether a send is known on this other connection, by another login, and after two
+        minutes."""
+        report, facts = self._report, self._report.facts
+        if not facts.can.get("idempotent_send"):
+            return
+        if not self._is_known(first, talk):
+            facts.idempotency = "connection"
+        elif device is None:
+            report.unknown("idempotency-device", "whether another login of this user may repeat a "
+                           "send: name one by --device")
+        else:
+            other = device()
+            if not self._is_known(first, other):
+                facts.idempotency = "device"
+            other.close()
+        if facts.idempotency:
+            report.trap("idempotency-scope", "a send that is repeated is known on one "
+                        f"{facts.idempotency} alone, elsewhere it makes a second message: it needs "
+                        f"TL_IDEMPOTENCY_{facts.idempotency.upper()}")
+        if patient is None:
+            report.unknown("idempotency-time", "for how long a repeated send is known: --patient "
+                           "waits two minutes, ask who made the server beyond that")
+            return
+        sent = self._send()
+        if sent is None:
+            return
+        patient.pause(_WAIT_S)
+        if self._is_known(sent, talk):
+            report.seen("idempotency-time", f"a send is known {_WAIT_S:.0f} s later. Declare the "
+                        "time that the server promises beyond that, if it forgets")
+        else:
+            facts.idempotency_s = 120
+            report.trap("idempotency-time", f"a send that is repeated {_WAIT_S:.0f} s later makes "
+                        "a second message: it needs idempotency_s, of 120 or what the server says")
+
+    def _is_known(self, sent: Known, talk: Talk) -> bool:
+        answer = talk.ask("send_message", conversation_id=self._conversation,
+                          client_id=sent.client_id, payload=sent.payload)
+        made = _made(answer)
+        if made is not None and made != sent.id:
+            talk.ask("delete_message", conversation_id=self._conversation, message_id=made)
+            self.gone.add(made)
+        return made == sent.id
 
 
 def _made(answer: Answer) -> str | None:

@@ -7,17 +7,21 @@ import os
 import time
 from collections.abc import Callable
 
-from . import lasting, places, pushing, reading
-from .entries import Log, probe_log
+from . import entries, lasting, places, pushing, reading
+from .changing import LogWriter
+from .entries import Log
 from .findings import Level, Report
 from .link import Closed, Dial
 from .room import Room
-from .talk import Manner, Talk, Tally
-from .writing import Writer
+from .talk import Answer, Manner, Talk, Tally
+from .telling import pushes
+from .writing import Sent, Writer
 
 _PAGE = 50
 #: A room in which others write may change under a check; then it is done again.
 _TURNS = 3
+#: Says that there is no such conversation for this user.
+_REFUSED = ("not_found", "forbidden")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,11 +97,9 @@ class _Run:
         setup, report = self.setup, self.report
         watcher = None if setup.read_only else self.open_talk()
         log = Log(talk, setup.conversation, report)
-        if keeps_log(log):
-            self.step("log", lambda: probe_log(
-                log, self.manner, self.open_talk, watcher, self.name, setup.payload,
-                setup.messages))
-            self.step("others", lambda: self.others(log.talk))
+        if (keeps := keeps_log(log)) is not False:
+            if keeps:
+                self.log(log, watcher)
             self.close(log.talk, watcher)
             return
         room = Room(talk, setup.conversation, report, max(setup.depth, setup.messages + 100))
@@ -124,6 +126,40 @@ class _Run:
                            "before them, by bridges, imports or a clock set back: none was seen")
         self.close(room.talk, watcher)
 
+    def log(self, log: Log, watcher: Talk | None) -> None:
+        """All checks of a log, in the place of those of pages by offset. Without a watcher nothing
+        is written."""
+        setup, report = self.setup, self.report
+        report.facts.can.update(dict.fromkeys(
+            ("before", "around", "changed_since", "sequence", "envelope"), False))
+        writer = LogWriter(log, self.manner, self.name, setup.payload)
+        if watcher is None:
+            report.unknown("writing", "what becomes of what is sent: nothing was written")
+            log.walk()
+        else:
+            self.step("writing", lambda: writer.write(setup.messages))
+        self.step("order", lambda: entries.both_ways(log))
+        if watcher is not None:
+            self.step("pushes", lambda: pushes(log, watcher, writer))
+        newest = log.page(1)
+        log.talk.close()
+        log.talk = self.open_talk()
+        self.step("places", lambda: entries.places(log, newest["after"] if newest else None))
+        self.step("refusals", lambda: entries.refusals(log, setup.read_only))
+        if writer.sent:
+            repeats = lasting.Repeats(setup.conversation, report, writer.send)
+            self.step("repeating later", lambda: self.repeat(
+                repeats, writer.sent[0], log.talk))
+        self.step("others", lambda: self.others(log.talk))
+        report.unknown("lossless", "whether pushes are lossless: ask who made the server")
+
+    def repeat(self, repeats: lasting.Repeats, first: lasting.Known, talk: Talk) -> None:
+        """Whether a send is known later, and by another login."""
+        setup = self.setup
+        repeats.look(first, talk,
+                     (lambda: self.open_talk(setup.device)) if setup.device else None,
+                     self.manner if setup.patient else None)
+
     @staticmethod
     def close(*talks: Talk | None) -> None:
         """Ends these connections."""
@@ -145,9 +181,20 @@ class _Run:
         watcher.close()
         self.step("reconnecting", lambda: pushing.reconnect(
             writer, self.open_talk, self.tally, report))
-        other = None if not self.setup.device else lambda: self.open_talk(self.setup.device)
-        self.step("repeating later", lambda: lasting.repeated(
-            writer, other, self.manner if self.setup.patient else None))
+        self.step("repeating later", lambda: self.repeat_sent(writer))
+
+    def repeat_sent(self, writer: Writer) -> None:
+        """The same of a server of times or numbers, on the connection that is there now."""
+        def known(sent: Sent | None) -> lasting.Known | None:
+            if sent is None:
+                return None
+            return lasting.Known(sent.id, sent.client_id, sent.row.raw["payload"])
+
+        first = known(writer.sent[0])
+        if first is not None:
+            repeats = lasting.Repeats(self.setup.conversation, self.report,
+                                      lambda: known(writer.send()))
+            self.repeat(repeats, first, writer.room.talk)
 
     def others(self, talk: Talk, writer: Writer | None = None) -> None:
         """Whether another user may rewrite a message."""
@@ -163,11 +210,30 @@ class _Run:
         stranger.close()
 
 
-def keeps_log(log: Log) -> bool:
-    """Whether the server has a log in the place of pages by offset."""
+def keeps_log(log: Log) -> bool | None:
+    """Whether the server has a log in the place of pages by offset. None if it gives no page of
+    this conversation at all, which is a finding."""
     old = log.talk.ask("get_messages", conversation_id=log.id, limit=1, offset=0)
-    log.report.facts.can["log"] = old.code == "unsupported" and log.ask(1).ok
-    return log.report.facts.can["log"]
+    if old.code not in ("unsupported", *_REFUSED):
+        log.report.facts.can["log"] = False
+        return False
+    verb, answer = ("get_messages", old) if old.code in _REFUSED else ("get_entries", log.ask(1))
+    if answer.ok:
+        log.report.facts.can["log"] = True
+        return True
+    _refused(log, verb, answer)
+    return None
+
+
+def _refused(log: Log, verb: str, answer: Answer) -> None:
+    if answer.code in _REFUSED:
+        log.report.fault("room-refused", f"{verb} of the conversation {log.id!r} is answered "
+                         f"{answer.code!r}: nothing was checked. Name a conversation that is "
+                         "there, and that this user may read")
+    else:
+        log.report.fault("pages-refused", "get_messages is answered 'unsupported', and get_entries "
+                         f"of the conversation {log.id!r} {answer.code!r}: a server needs one of "
+                         "them, and nothing was checked")
 
 
 def _read(run: _Run, room: Room, writer: Writer | None) -> None:
