@@ -147,7 +147,7 @@ final class Parts: @unchecked Sendable {
     each(verdict)
   }
 
-  /// What a part owes when it has ended, in its order: the first is the one it ended in.
+  /// What a part has left when it has ended, in its order: the first is the one it ended in.
   private func giveUp(_ left: Set<Plan.Task>, _ why: String) {
     for task in left.sorted(by: {
       ($0.number, $0.isAgain ? 1 : 0) < ($1.number, $1.isAgain ? 1 : 0)

@@ -119,7 +119,7 @@ extension World {
   func checkHeardAtRest() throws {
     guard knobs.updates.isOn, let probe else { return }
     if knobs.envelope {
-      try until("updates are owed") {
+      try until("updates are pending") {
         server.pendingRefs(user: Self.me, account: Self.account).isEmpty
       }
     }

@@ -191,10 +191,10 @@ extension World {
     return found
   }
 
-  /// On a quiet network every update has come, and nothing is owed.
+  /// On a quiet network every update has come, and nothing is pending.
   func checkUpdates() throws {
     guard knobs.envelope else { return }
-    try until("replies are owed") {
+    try until("replies are pending") {
       try client.state().repliesOwed == 0
         && server.pendingRefs(user: Self.me, account: Self.account).isEmpty
     }

@@ -2,7 +2,7 @@
 /// and written, in one transaction.
 ///
 /// Rule protected: entries, ranges, tokens, the rows that a screen reads, what is whole, and what
-/// is owed to the server change together. The log alone decides what is proven; nothing here
+/// is pending for the server change together. The log alone decides what is proven; nothing here
 /// compares a time.
 internal import Base
 internal import Store

@@ -1,8 +1,8 @@
-/// What the server tells unasked, applied once, and what is owed to it beside syncs and
+/// What the server tells unasked, applied once, and what is pending for it beside syncs and
 /// operations: replies to updates, receipts, and what the host has subscribed to.
 ///
 /// Rule protected: all effects of a frame, the ref under which it is remembered and
-/// the reply that is owed for it are one transaction. A ref that was seen is replied
+/// the reply that is pending for it are one transaction. A ref that was seen is replied
 /// to again and changes nothing. What cannot be applied is kept as it came, counted
 /// and replied to, so that it never blocks what stands behind it.
 internal import Base
@@ -30,7 +30,7 @@ extension SyncEngine {
       if let ref = update.ref { try self.remember(ref, at: arrival.now, in: tx) }
     }
     if let ref = update.ref {
-      // Without a connection the file alone owes it: the next one hands it out.
+      // Without a connection it is pending in the file alone: the next one hands it out.
       if tracker.isUp { acknowledgements.markPending(ref) }
       report.tellHost()
       if isRepeated { report.stats.updatesRepeated += 1 } else { report.stats.updates += 1 }
@@ -43,7 +43,7 @@ extension SyncEngine {
     return effects.quarantined > 0 ? .quarantined : .applied
   }
 
-  /// Notes a ref and the reply owed; from time to time old refs are let go.
+  /// Notes a ref and the reply pending; from time to time old refs are let go.
   private func remember(
     _ ref: [UInt8], at now: Instant, in tx: WriteTransaction
   ) throws(StoreFailure) {
@@ -164,7 +164,7 @@ extension SyncEngine {
 
   // MARK: Replies
 
-  /// Hands the owed replies out again.
+  /// Hands the pending replies out again.
   func beginAcknowledgements() {
     acknowledgements.connect()
     do {
@@ -319,7 +319,7 @@ extension SyncEngine {
       trouble(purpose, failure: .unavailable, retryAfterMs: retry ?? 0, at: now)
       return .applied
     case .failed(.other, let retry):
-      // An error that says nothing here is no refusal: the marks are still owed.
+      // An error that says nothing here is no refusal: the marks are still pending.
       trouble(purpose, failure: .unavailable, retryAfterMs: retry ?? 0, at: now)
       return .applied
     case .failed(.exists, _), .done, .page, .entries, .deleted, .changed, .malformed, .message,

@@ -176,7 +176,7 @@ struct UpdateApplier {
     let lasts = NamedLastTable(tx, cid)
     let newest = try lasts.newestVisible()
     for id in ids { _ = try tx.tombstone(id, in: cid, version: nil) }
-    // What is gone is not owed any more.
+    // What is gone is not pending any more.
     for kind in [ReceiptKind.read, .delivered, .listened] {
       try tx.annotationTable.dropMarks(kind, ids: ids, in: cid)
     }

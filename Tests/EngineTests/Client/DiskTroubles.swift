@@ -15,7 +15,7 @@ import Testing
   }
 
   /// Protects: a full disk does not take the cache from the user. A send was under way, a fetch
-  /// waited and a reply was owed when the process died, each of which the opening used to note.
+  /// waited and a reply was pending when the process died, each of which the opening used to note.
   @Test func aFullDiskCanBeReadWhileSendsAreUnderWay() throws {
     let folder = try TrapsRestart.Folder()
     let disk = FaultVFS()

@@ -1,6 +1,6 @@
 /// Read marks, readers, control messages and what the user removed.
 ///
-/// Rule protected: fetching is not reading, a mark is owed until it is confirmed
+/// Rule protected: fetching is not reading, a mark is pending until it is confirmed
 /// and never after, and read state only grows.
 import Engine
 import Foundation
@@ -60,7 +60,7 @@ import Testing
     #expect(try world.tailFaults(150) == [])
   }
 
-  /// Offline, 130 ids: owed; one batch when there is a connection; each id again
+  /// Offline, 130 ids: pending; one batch when there is a connection; each id again
   /// after each failure, and never after the confirmation.
   @Test(arguments: ServerKind.all)
   func t16_aMarkIsSentUntilItIsConfirmed(_ kind: ServerKind) throws {

@@ -1,6 +1,6 @@
 /// Updates from servers without manners, and hosts that report late or never.
 ///
-/// Rule protected: nothing traps, nothing is handed out for ever, what is owed goes out
+/// Rule protected: nothing traps, nothing is handed out for ever, what is pending goes out
 /// in the end, and none of it can be read on disk.
 import Base
 import Engine
@@ -182,7 +182,7 @@ import Testing
 }
 
 extension RealtimeHostile {
-  /// Marks of a message that was deleted meanwhile are not owed any more.
+  /// Marks of a message that was deleted meanwhile are not pending any more.
   @Test(arguments: [false, true])
   func marksOfADeletedMessageAreNotOwed(_ isPushed: Bool) throws {
     let world = try World()

@@ -237,7 +237,7 @@ import Testing
     #expect(try world.client.nextFrame() == nil)
   }
 
-  /// Refs are remembered up to a number; one whose reply is owed is never forgotten.
+  /// Refs are remembered up to a number; one whose reply is pending is never forgotten.
   @Test func theMemoryOfRefsIsBoundedByNumber() throws {
     let world = try World(change: { $0.profile.refsMax = 300 })
     try world.connect()

@@ -372,7 +372,7 @@ import Testing
 
   // MARK: Replies
 
-  /// A host that takes no reply: what is owed is kept up to a number.
+  /// A host that takes no reply: what is pending is kept up to a number.
   @Test func repliesThatNobodyTakesAreBounded() throws {
     let folder = try TrapsRestart.Folder()
     let world = try World(file: folder.file(), change: { $0.profile.refsMax = 300 })

@@ -54,7 +54,7 @@ import Testing
   }
 
   /// One answer of a server that has lost its clock puts nothing in doubt and asks for no more than
-  /// is owed.
+  /// is pending.
   @Test func aToldFallTakesNoWatermarkBack() throws {
     let world = try world()
     world.alter = { request, answer in

@@ -95,7 +95,7 @@ import Timeline
     try fixture.read { rx throws(StoreFailure) in #expect(try rx.draft(cid)?.body == bytes("a")) }
   }
 
-  /// A mark that is owed for a message goes with it, whoever has seen before that none was owed.
+  /// A mark that is pending for a message goes with it, whoever has seen before that none was.
   @Test func aMarkGoesWithItsMessage() throws {
     let fixture = try Fixture(.memory)
     let cid = try fixture.conversation()

@@ -373,7 +373,7 @@ import Timeline
     try told(fixture, cid, 8, newest: position(5, "m5"), issued: issued)
     // It is the first one, and nearer to the truth than what is here.
     #expect(try unread(fixture, cid) == Unread(7, isExact: false))
-    // Asked after: the mark is owed, so the server counts it, or another device read it.
+    // Asked after: the mark is pending, so the server counts it, or another device read it.
     try told(fixture, cid, 8, newest: position(5, "m5"))
     #expect(try unread(fixture, cid) == Unread(7, isExact: false))
     try fixture.write { tx throws(StoreFailure) in
