@@ -43,7 +43,7 @@ extension UpdateApplier {
     ingest.copies = copies
     let isPushed = asked == nil && answered == nil
     if isPushed { ingest.offer = .pushed(isSilent: update.isSilent) }
-    ingest.lifts = lifts(isPushed: isPushed)
+    ingest.revivable = revivable(isPushed: isPushed)
     if answered?.verb == .sendMessage { ingest.clientID = answered?.clientID }
     if answered?.verb == .editMessage { ingest.edit = answered }
     var ingested = try ingest.page(items.lazy.map(\.item), of: record, in: tx)
@@ -80,7 +80,7 @@ extension UpdateApplier {
     }
     try place(pushed, &record)
     // Another way than a push may show whether what was deleted is back.
-    if ingested.sawBuried, isPushed, ingest.lifts == nil { effects.behind.insert(record.id) }
+    if ingested.sawBuried, isPushed, ingest.revivable == nil { effects.behind.insert(record.id) }
     if areTooMany { try doubt(SkippedList([.messages, .marks], in: conversation, list: .items)) }
     if heard.isUp {
       for time in times { memory.server.learnTime(time, at: arrival.now) }
@@ -90,8 +90,8 @@ extension UpdateApplier {
 
   /// Whether a copy says that a deleted message is back: it is of an answer that was asked for, or
   /// of pushes that do not overtake each other.
-  private func lifts(isPushed: Bool) -> Set<PushedID>? {
-    guard let early = memory.lifts else { return nil }
+  private func revivable(isPushed: Bool) -> Set<PushedID>? {
+    guard let early = memory.revivable else { return nil }
     if isPushed { return heard.isUp && heard.isLossless ? [] : nil }
     return issued == nil ? nil : early
   }

@@ -357,7 +357,7 @@ extension SyncEngine {
       let stored = try tx.spans(record.cid)
       var spans = stored
       let ingested = try ingest.known(
-        page.items, of: record, spans: spans, lifts: self.memory.lifts, in: tx)
+        page.items, of: record, spans: spans, revivable: self.memory.revivable, in: tx)
       if let top = ingested.insertedAt.map(\.time).max(), !self.scheme.isSequence,
         let fetch = record.fetch, top > fetch.timeUs
       {

@@ -299,7 +299,7 @@ extension LogBook {
   }
 
   /// What came too late to be judged stands apart, each entry alone.
-  mutating func strand(_ rows: [LogRow]) throws(Table.Failure) {
+  mutating func insertDetached(_ rows: [LogRow]) throws(Table.Failure) {
     for row in rows {
       let range = LogRange(low: 0, high: 0, connection: facts.connection)
       let at = try insert(range, rows: [row], at: slot(timeUs: row.entry.timeUs))

@@ -97,7 +97,7 @@ extension LogBook {
     let isStart = run.start != nil && parts.allSatisfy { $0.range.start == nil || $0.range.isVoid }
     let isRefuted =
       isNews || isStart ? try refute(around: run.links[0].id, run, &moving) : false
-    try strand(moving.later)
+    try insertDetached(moving.later)
     try putByTime(moving.byTime)
     let isRolledBack = moving.isRolledBack || isRefuted || !impossible.isEmpty
     try doubt(lost: moving.lost + impossible, isRolledBack: isRolledBack, run)

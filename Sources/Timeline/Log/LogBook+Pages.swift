@@ -205,7 +205,7 @@ extension LogBook {
       }
     }
     for row in later + byTime { try table.remove(row.id) }
-    try strand(later)
+    try insertDetached(later)
     try putByTime(byTime)
   }
 

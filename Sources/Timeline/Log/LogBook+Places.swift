@@ -227,7 +227,7 @@ extension LogBook {
   ) throws(Table.Failure) {
     guard ranges.count > 1, var at = try range(of: id) else { return }
     if let claim = ranges[at].present, !ranges[at].isVoid, !isPlanted(.presentByTime) {
-      at = try raise(at, claim, judging: isNews ? nil : changes)
+      at = try renumberAbove(at, claim, judging: isNews ? nil : changes)
     }
     try startOnce(at)
     if ranges[at].start != nil, !ranges[at].isVoid {
@@ -238,7 +238,7 @@ extension LogBook {
     // In a log that is one order this ends; where entries were lost it may not.
     var left = 16 + 4 * ranges.count
     while let row = unsettled.popLast() {
-      if !isPlanted(.changeBelow), left > 0, try lift(row) { left -= 1 }
+      if !isPlanted(.changeBelow), left > 0, try moveAboveTarget(row) { left -= 1 }
     }
   }
 
@@ -261,7 +261,7 @@ extension LogBook {
   /// what came later.
   ///
   /// - Parameter changes: where given, of the other ranges those are judged that hold one of these.
-  private mutating func raise(
+  private mutating func renumberAbove(
     _ index: Int, _ claim: LogClaim, judging changes: [LogRow]?
   ) throws(Table.Failure) -> Int {
     var at = index
@@ -294,7 +294,7 @@ extension LogBook {
   }
 
   /// A change stands above what it changes: the range of its target goes below its own.
-  private mutating func lift(_ change: LogRow) throws(Table.Failure) -> Bool {
+  private mutating func moveAboveTarget(_ change: LogRow) throws(Table.Failure) -> Bool {
     // It came without a place.
     guard let row = try table.row(change.id), let target = row.entry.change?.target,
       let other = try range(of: target), let mine = range(holding: row.place), other > mine,

@@ -128,7 +128,7 @@ extension LogBook {
     let (_, all) = try takeOut(at)
     let rows = all.filter { $0.stored < ask.request || isPlanted(.laterGoesAlong) }
     for row in rows { try drop(row) }
-    if !isPlanted(.laterGoesAlong) { try strand(all.filter { $0.stored >= ask.request }) }
+    if !isPlanted(.laterGoesAlong) { try insertDetached(all.filter { $0.stored >= ask.request }) }
     let isRolledBack = side == .above
     try doubt(
       lost: isRolledBack ? rows : [], isRolledBack: isRolledBack,
