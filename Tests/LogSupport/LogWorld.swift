@@ -333,9 +333,9 @@ package struct LogWorld<Table: InspectedLogTable> {
     }
     // What was deleted since may be the range's newest.
     guard last.0.place == range.high else { return }
-    let blurred = try book.blurred() ?? .min
+    let untrusted = try book.untrustedBelow() ?? .min
     for (row, _) in places
-    where row.entry.change == nil && row.isClaimed && row.place > blurred {
+    where row.entry.change == nil && row.isClaimed && row.place > untrusted {
       // What was rolled back unseen shows on until the range is read again.
       let changes = try book.table.changes(of: row.id)
       guard changes.allSatisfy({ server.index(of: $0.id) != nil }) else { continue }

@@ -128,7 +128,7 @@ package struct MemoryLogTable: InspectedLogTable {
     all.filter { $0.entry.edited != .no && heard.contains($0.heard) }
   }
 
-  package func lastBlurred(isClaimed: Bool) -> Int64? {
+  package func lastWithoutTarget(isClaimed: Bool) -> Int64? {
     all.last { row in
       row.entry.isDeleted && row.isClaimed == isClaimed && row.entry.change != nil
         && row.entry.change?.target == nil

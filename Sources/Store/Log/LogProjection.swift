@@ -122,7 +122,7 @@ package struct LogProjection {
       if holes.count == Limits.spansMax, let last = holes.last { spans.remove(.min, last.high) }
       for hole in holes.reversed() { spans.remove(hole.low, hole.high) }
     }
-    if let place = try book.blurred() { spans.remove(.min, .after(timestampGroup: place)) }
+    if let place = try book.untrustedBelow() { spans.remove(.min, .after(timestampGroup: place)) }
     spans.keepNewest(Limits.spansMax)
     try tx.save(spans: spans, replacing: try tx.spans(cid), in: cid)
   }

@@ -130,11 +130,11 @@ package struct LogRows: LogTable {
     WHERE cid = ? AND flags & 6 != 0 AND heard >= ? AND heard < ?
     """
 
-  package func lastBlurred(isClaimed: Bool) throws(StoreFailure) -> Int64? {
-    try tx.connection.number(Self.lastBlurred, cid, isClaimed ? 0 : Self.unclaimed)
+  package func lastWithoutTarget(isClaimed: Bool) throws(StoreFailure) -> Int64? {
+    try tx.connection.number(Self.lastWithoutTarget, cid, isClaimed ? 0 : Self.unclaimed)
   }
 
-  static let lastBlurred: StaticString = """
+  static let lastWithoutTarget: StaticString = """
     SELECT place FROM entry INDEXED BY entry_blurred
     WHERE cid = ? AND flags & 8 = ? AND flags & 1 != 0 AND kind IS NOT NULL AND target IS NULL
     ORDER BY place DESC LIMIT 1

@@ -342,7 +342,7 @@ extension LogBook {
   ) throws(Table.Failure) {
     // One that is taken away and names no message may be of any.
     let gone = (moving.lost + moving.purged).map(\.entry)
-    if (gone + run.links.compactMap(\.entry)).contains(where: \.isBlurred) {
+    if (gone + run.links.compactMap(\.entry)).contains(where: \.lacksTarget) {
       return try touchMarked()
     }
     var claims = parts.map { $0.range.decides } + [ranges[at].decides]
@@ -367,7 +367,7 @@ extension LogBook {
 
 extension LogEntry {
   /// A change that was taken away and tells neither what it did nor to what.
-  var isBlurred: Bool { isDeleted && change != nil && change?.target == nil }
+  var lacksTarget: Bool { isDeleted && change != nil && change?.target == nil }
 }
 
 extension LogRange {

@@ -128,8 +128,8 @@ package struct LogBook<Table: LogTable> {
   /// Up to where nothing is claimed of what messages show, since a change that is in doubt tells
   /// neither what it does nor to what: it was first seen as taken away, and may have been given
   /// back. Nil where there is none.
-  package func blurred() throws(Table.Failure) -> Int64? {
-    try table.lastBlurred(isClaimed: false)
+  package func untrustedBelow() throws(Table.Failure) -> Int64? {
+    try table.lastWithoutTarget(isClaimed: false)
   }
 
   /// Whether the log surely lacks an entry of this user that the server said it took (rule 22).

@@ -159,8 +159,8 @@ extension LogRows: InspectedLogTable {
             #expect(found == memory.edited(heard: heard))
             for isClaimed in [true, false] {
               #expect(
-                try rows.lastBlurred(isClaimed: isClaimed)
-                  == memory.lastBlurred(isClaimed: isClaimed))
+                try rows.lastWithoutTarget(isClaimed: isClaimed)
+                  == memory.lastWithoutTarget(isClaimed: isClaimed))
             }
           default:
             #expect(try rows.unclaimed() == memory.unclaimed())
