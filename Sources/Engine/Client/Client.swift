@@ -346,11 +346,11 @@ package final class Client: Sendable {
     return stats
   }
 
-  /// - Parameter isApart: it may take long, and is not to hold up who writes.
+  /// - Parameter takesLong: it may take long, and is not to hold up who writes.
   func reading<Result>(
-    isApart: Bool = false, _ body: (Reading) throws(Failure) -> Result
+    takesLong: Bool = false, _ body: (Reading) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    try core.reading(isApart: isApart, body)
+    try core.reading(takesLong: takesLong, body)
   }
 
   // MARK: Payloads

@@ -137,7 +137,7 @@ private struct SearchCheckup: WorkBody {
     let start = client.now().monotonicMs
     let asked = size.withLock { $0.size(aim: Self.sliceMs) }
     var check = check.withLock { $0 }
-    let finding = try client.reading(isApart: true) { rx throws(Failure) in
+    let finding = try client.reading(takesLong: true) { rx throws(Failure) in
       try rx.storing { rx throws(StoreFailure) in try check.step(rx, size: asked) }
     }
     guard let finding else { throw .notFound("search is not switched on") }

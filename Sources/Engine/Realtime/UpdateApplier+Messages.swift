@@ -124,10 +124,10 @@ extension UpdateApplier {
         }
         effects.shown.append((record.cid, isLive ? reach.span : message.span))
         if isLive { follow(message, &record) }
-        if reach.isApart, !memory.server.scheme.isSequence {
+        if reach.isDetached, !memory.server.scheme.isSequence {
           effects.linked.append((record.cid, reach.span))
         }
-        if isCatchingUp || reach.isApart { effects.behind.insert(record.id) }
+        if isCatchingUp || reach.isDetached { effects.behind.insert(record.id) }
         continue
       } else if !isLive || isAbove(message, spans: spans) {
         effects.behind.insert(record.id)
@@ -181,7 +181,7 @@ extension UpdateApplier {
   /// watermark tops; nil where nothing is.
   private func reach(
     of pushed: PushedMessage, spans: SpanSet, record: ConversationRecord, isLive: Bool
-  ) throws(StoreFailure) -> (span: SpanSet.Span, isApart: Bool)? {
+  ) throws(StoreFailure) -> (span: SpanSet.Span, isDetached: Bool)? {
     let position = pushed.position
     guard let fetch = record.fetch else {
       // Without a watermark nothing is believed that could be joined, but numbers in a row.

@@ -13,7 +13,7 @@ package struct LogOutcome: Equatable, Sendable {
   package var floating: LogToken?
   package var carried: LogClaim?
   /// It does not continue from the token that was asked.
-  package var isApart = false
+  package var isDetached = false
   /// An entry of the range in which it stands now.
   package var id: [UInt8]?
 
@@ -34,14 +34,14 @@ extension LogBook {
       entries.append(entry)
     }
     outcome.isEmpty = entries.isEmpty
-    if isOfAnotherHistory(ask.token, isNewEpoch: isNewEpoch) { outcome.isApart = true }
+    if isOfAnotherHistory(ask.token, isNewEpoch: isNewEpoch) { outcome.isDetached = true }
     let before = (ranges, step.inserted.count, step.removed.count)
     outcome.isConfirming = isNewEpoch ? false : try listsVoid(entries)
     var run = LogRun(request: ask.request)
     run.below = below
     for entry in entries { run.links.append(LogLink(id: entry.id, entry: entry)) }
     let isAnchored = try anchor(&run, page, ask, listed, isNewEpoch: isNewEpoch)
-    if ask.token != nil, !isAnchored { outcome.isApart = true }
+    if ask.token != nil, !isAnchored { outcome.isDetached = true }
     run.start = startClaim(page, ask, isEmpty: entries.isEmpty)
     run.present = presentClaim(page, ask)
     hang(page, ask, on: &run, entries)

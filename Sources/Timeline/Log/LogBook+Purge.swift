@@ -44,8 +44,9 @@ extension LogBook {
       left -= 1
       var keep = LogKeep.stays
       if row.place != last, try !changesWhatStays(row, besides: run) { keep = try verdict(row) }
-      let isApart = range(holding: row.place) != run.last.flatMap { range(holding: $0.place) }
-      if keep != .goes || isApart { try flush(&run, &purged, &loose) }
+      let isInOtherRange =
+        range(holding: row.place) != run.last.flatMap { range(holding: $0.place) }
+      if keep != .goes || isInOtherRange { try flush(&run, &purged, &loose) }
       if keep == .goes { run.append(row) }
       if keep == .ends {
         purged.next = row.place

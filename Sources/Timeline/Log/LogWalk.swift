@@ -226,7 +226,7 @@ package struct LogWalk: Sendable {
     let outcome = try book.take(page, of: ask, behind: below)
     if let token = outcome.floating { floating = (token, outcome.carried) }
     if case .entry(let id) = goal { isFound = try book.table.row(id) != nil }
-    if case .after(let token) = ask.place, outcome.isApart {
+    if case .after(let token) = ask.place, outcome.isDetached {
       // It goes on from there; where nothing came of it, the newest page says more.
       if let id = outcome.id { head = id } else if floating == nil { book.forget(token) }
     }
@@ -244,7 +244,7 @@ package struct LogWalk: Sendable {
       jumps = findsEntries
     }
     if case .up = goal, case .after = ask.place, !outcome.isEmpty, !outcome.isProgress,
-      !outcome.isConfirming, !outcome.isApart
+      !outcome.isConfirming, !outcome.isDetached
     {
       jumps = findsEntries
     }
