@@ -137,7 +137,7 @@ struct ServerKnowledge {
   }
 
   /// An answer came now.
-  mutating func hear(at now: Instant) { clock = now }
+  mutating func noteAnswer(at now: Instant) { clock = now }
 
   /// Whether what an answer tells of the server's clock is taken for it.
   mutating func isBorneOut(_ serverTime: Stamp?, shownUs: Int64? = nil) -> Bool {

@@ -356,7 +356,7 @@ extension SyncEngine {
       // What was asked before the host asked anew tells nothing any more.
       tracker.abandon(.subscription(one))
       subscriptions.add(one)
-      hearFromNow(one, at: arrival.now)
+      catchUpSubscribed(one, at: arrival.now)
     }
     // It is there, and has not been shown: a catch-up brings it.
     if record.verb == .sendMessage, case .failed = outcome, let name { catchUp(name) }

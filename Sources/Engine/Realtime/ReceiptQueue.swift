@@ -60,7 +60,7 @@ struct ReceiptQueue {
   mutating func endSending(areLeft: Bool) { isWaiting = areLeft }
 
   /// Something else was answered: what was lost is not lost because nobody hears.
-  mutating func heard(at nowMs: Int64, backoffMs: Int64) {
+  mutating func noteAnswer(at nowMs: Int64, backoffMs: Int64) {
     guard isSilent else { return }
     isSilent = false
     attempts = min(attempts, 1)

@@ -22,7 +22,7 @@ extension SyncEngine {
       }
       tx.isSilent = update.isSilent
       if self.config.profile.pushIsLossless, !self.subscriptions.areInTrouble() {
-        tx.heardSince = self.memory.live.heardSince
+        tx.receivedSince = self.memory.live.receivedSince
       }
       var applier = applier(tx, update, from: arrival)
       try applier.run()
@@ -39,7 +39,7 @@ extension SyncEngine {
     if update.ref != nil { acknowledgements.noteApplied() }
     tell(effects)
     ask(effects.doubts, at: arrival.now)
-    if tracker.isUp { hear(effects.signs, at: arrival.now) }
+    if tracker.isUp { applyTyping(effects.signs, at: arrival.now) }
     return effects.quarantined > 0 ? .quarantined : .applied
   }
 
@@ -97,14 +97,14 @@ extension SyncEngine {
     var effects = UpdateApplier.Effects()
     try commit { tx throws(StoreFailure) in
       if self.config.profile.pushIsLossless, !self.subscriptions.areInTrouble() {
-        tx.heardSince = self.memory.live.heardSince
+        tx.receivedSince = self.memory.live.receivedSince
       }
       var applier = applier(tx, ServerUpdate(entries: push), from: arrival)
       try applier.entries(push)
       effects = applier.effects
     }
     tell(effects)
-    if tracker.isUp { hear(effects.signs, at: arrival.now) }
+    if tracker.isUp { applyTyping(effects.signs, at: arrival.now) }
     return effects.quarantined > 0 ? .quarantined : .applied
   }
 
@@ -133,9 +133,9 @@ extension SyncEngine {
     }
   }
 
-  /// How far what happens on the server is heard now.
-  var heard: Heard {
-    Heard(
+  /// How far what happens on the server is pushed now.
+  var pushReach: PushReach {
+    PushReach(
       isUp: tracker.isUp, isLossless: config.profile.pushIsLossless, subscriptions: subscriptions,
       open: outbox.open, jobs: scheduler.jobs)
   }
@@ -145,7 +145,7 @@ extension SyncEngine {
     _ tx: WriteTransaction, _ update: ServerUpdate, from arrival: Arrival
   ) -> UpdateApplier {
     UpdateApplier(
-      memory, heard: heard, rules: ingestRules, in: tx, update: update, from: arrival)
+      memory, pushReach: pushReach, rules: ingestRules, in: tx, update: update, from: arrival)
   }
 
   /// The same for what an answer tells of conversations, which may know no better than what came
@@ -394,7 +394,7 @@ extension SyncEngine {
       subscriptions.remove(one)
       report.logLines.append((.warn, "the server refused a subscription"))
     default:
-      if subscriptions.confirm(one) { hearFromNow(one, at: now) }
+      if subscriptions.confirm(one) { catchUpSubscribed(one, at: now) }
     }
   }
 
@@ -408,8 +408,8 @@ extension SyncEngine {
 
   /// What came before a subscription took hold was not pushed: what was caught up until
   /// then may lack it, and is caught up anew.
-  func hearFromNow(_ one: Subscription, at now: Instant) {
-    memory.live.hear(from: lastLSN)
+  func catchUpSubscribed(_ one: Subscription, at now: Instant) {
+    memory.live.noteCommitted(from: lastLSN)
     scheduler.beginAgain { one.covers($0.conversation) }
     let past = memory.live.caughtUp.all.filter { one.covers($0) }
     for name in Array(past).inByteOrder() {

@@ -82,7 +82,7 @@ extension UpdateApplier {
     // Another way than a push may show whether what was deleted is back.
     if ingested.sawBuried, isPushed, ingest.revivable == nil { effects.behind.insert(record.id) }
     if areTooMany { try doubt(SkippedList([.messages, .marks], in: conversation, list: .items)) }
-    if heard.isUp {
+    if pushReach.isUp {
       for time in times { memory.server.learnTime(time, at: arrival.now) }
     }
     try tx.save(memory.server.facts)
@@ -92,7 +92,7 @@ extension UpdateApplier {
   /// of pushes that do not overtake each other.
   private func revivable(isPushed: Bool) -> Set<PushedID>? {
     guard let early = memory.revivable else { return nil }
-    if isPushed { return heard.isUp && heard.isLossless ? [] : nil }
+    if isPushed { return pushReach.isUp && pushReach.isLossless ? [] : nil }
     return issued == nil ? nil : early
   }
 
@@ -100,8 +100,8 @@ extension UpdateApplier {
   private mutating func place(
     _ pushed: [PushedMessage], _ record: inout ConversationRecord
   ) throws(StoreFailure) {
-    let isLive = heard.isLive(record, memory) && !isAside
-    let isCatchingUp = heard.isCatchingUp(record.id)
+    let isLive = pushReach.isLive(record, memory) && !isAside
+    let isCatchingUp = pushReach.isCatchingUp(record.id)
     let stored = try tx.spans(record.cid)
     var spans = stored
     for message in pushed {
@@ -115,7 +115,7 @@ extension UpdateApplier {
         } else if message.isInserted || !(message.isNew || isAside) {
           effects.behind.insert(record.id)
         }
-      } else if message.isNew, heard.isUp,
+      } else if message.isNew, pushReach.isUp,
         let reach = try reach(of: message, spans: spans, record: record, isLive: isLive)
       {
         spans.insert(reach.span.low, reach.span.high)
@@ -161,7 +161,7 @@ extension UpdateApplier {
     inside spans: inout SpanSet, at message: PushedMessage, of record: ConversationRecord
   ) throws(StoreFailure) {
     let (time, scheme) = (message.position.time, memory.server.scheme)
-    guard !scheme.isSequence, !heard.hearsAll(record), let fetch = record.fetch,
+    guard !scheme.isSequence, !pushReach.receivesAll(record), let fetch = record.fetch,
       spans.span(holding: message.position) != nil
     else { return }
     let low = Position.before(timestampGroup: time)

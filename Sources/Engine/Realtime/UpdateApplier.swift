@@ -50,7 +50,7 @@ struct UpdateApplier {
   }
 
   let memory: SyncMemory
-  let heard: Heard
+  let pushReach: PushReach
   let rules: IngestRules
   let tx: WriteTransaction
   let update: ServerUpdate
@@ -75,11 +75,11 @@ struct UpdateApplier {
   private var opened: ArraySlice<OpenedPayload>
 
   init(
-    _ memory: SyncMemory, heard: Heard, rules: IngestRules, in tx: WriteTransaction,
+    _ memory: SyncMemory, pushReach: PushReach, rules: IngestRules, in tx: WriteTransaction,
     update: ServerUpdate, from arrival: Arrival
   ) {
     self.memory = memory
-    self.heard = heard
+    self.pushReach = pushReach
     self.rules = rules
     self.tx = tx
     self.update = update

@@ -71,7 +71,7 @@ extension SyncEngine {
         report.logLines.append(.warn, "the server answered with an error", because: error.text)
       }
       if receipts.isSilent {
-        receipts.heard(
+        receipts.noteAnswer(
           at: now.monotonicMs, backoffMs: tracker.backoffMs(attempt: 1, atLeast: 0))
       }
       if case .operation(let seq) = pending.purpose {
@@ -171,7 +171,7 @@ extension SyncEngine {
   private func advance(
     _ job: inout SyncJob, outcome: Outcome, from ingest: Ingest, at now: Instant
   ) throws(StoreFailure) {
-    memory.server.hear(at: now)
+    memory.server.noteAnswer(at: now)
     let step: Step
     switch (job.stage, outcome) {
     case (.start, .failed(.rateLimited, let retryAfterMs)),

@@ -109,7 +109,7 @@ extension SyncEngine {
       }
       try planner.takeCursors(of: page, into: &record, for: &draft)
       var merge = try PageMerge(
-        memory, hearsAll: heard.hearsAll(record), record: record, job: draft,
+        memory, receivesAll: pushReach.receivesAll(record), record: record, job: draft,
         answer: answer, in: tx)
       try noteNews(of: record, in: tx)
       var ingested = try ingest.of(record, memory, in: tx).page(page.items, of: record, in: tx)

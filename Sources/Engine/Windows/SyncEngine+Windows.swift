@@ -246,7 +246,7 @@ extension SyncEngine {
   // MARK: Typing
 
   /// Takes signs of typing after their delivery is committed.
-  func hear(_ signs: [UpdateApplier.TypingSignal], at now: Instant) {
+  func applyTyping(_ signs: [UpdateApplier.TypingSignal], at now: Instant) {
     for sign in signs {
       let isNews =
         sign.event.map { event in

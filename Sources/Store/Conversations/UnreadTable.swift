@@ -94,7 +94,7 @@ extension UnreadTable {
   /// How what happens now became known, as far as a number goes by it.
   private func source(of tally: UnreadCounters, isOwn: Bool) -> UnreadSource {
     if isOwn { return .own }
-    if let since = tx.heardSince { return since <= tally.toldLSN ? .sure : .push }
+    if let since = tx.receivedSince { return since <= tally.toldLSN ? .sure : .push }
     if tx.origin == .pushed { return .push }
     guard isOfThisConnection(tally) else { return .shown }
     return tx.counting.losesNoPush ? .counted : .doubtful

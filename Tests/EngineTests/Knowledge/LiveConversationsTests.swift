@@ -25,19 +25,19 @@ import Testing
 
   @Test func anotherConnectionHasHeardNothing() {
     var live = LiveConversations()
-    #expect(live.heardSince == nil)
-    live.hear(from: 3)
-    #expect(live.heardSince == nil)
+    #expect(live.receivedSince == nil)
+    live.noteCommitted(from: 3)
+    #expect(live.receivedSince == nil)
     live.connect(at: 7)
-    #expect(live.heardSince == 7 && live.beganLSN == 7)
+    #expect(live.receivedSince == 7 && live.beganLSN == 7)
     live.follow(one)
     live.follow(other)
     live.doubt(other)
     // A subscription moves what is heard whole, not when the connection began.
-    live.hear(from: 9)
-    #expect(live.heardSince == 9 && live.beganLSN == 7)
+    live.noteCommitted(from: 9)
+    #expect(live.receivedSince == 9 && live.beganLSN == 7)
     live.disconnect()
-    #expect(live.heardSince == nil && !live.isLive(one) && live.isDoubted(other))
+    #expect(live.receivedSince == nil && !live.isLive(one) && live.isDoubted(other))
     live.connect(at: 12)
     #expect(!live.wasLive(other) && live.beganLSN == 12)
   }
@@ -47,7 +47,7 @@ import Testing
     live.connect(at: 7)
     live.follow(one)
     live.forgetAll()
-    #expect(!live.wasLive(one) && live.heardSince == 7)
+    #expect(!live.wasLive(one) && live.receivedSince == 7)
   }
 
   @Test func aLeftWalkIsTakenOnce() {

@@ -335,7 +335,7 @@ import Timeline
       since lsn: UInt64?, _ body: (WriteTransaction) throws(StoreFailure) -> Void
     ) throws {
       try fixture.write { tx throws(StoreFailure) in
-        tx.heardSince = lsn
+        tx.receivedSince = lsn
         try body(tx)
       }
     }
