@@ -240,9 +240,9 @@ extension World {
     diskFailureIsArmed = false
     client.mendDisk()
     // What was written before it failed may be found whole when the file is opened anew.
-    if let frame = heard.inHand {
-      heard.doubt(frame)
-      heard.isVague = true
+    if let frame = pushLog.inHand {
+      pushLog.doubt(frame)
+      pushLog.isVague = true
     }
     let after = try images()
     if before != after { throw Violation("a call failed, yet something changed") }
