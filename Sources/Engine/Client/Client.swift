@@ -198,7 +198,7 @@ package final class Client: Sendable {
       if !engine.tracker.isUp { self.core.signal.rest() }
       return (waitMs: engine.advance(now), nowMs: now.monotonicMs)
     }
-    let waitMs = try Keeper(self).advance(resting: due.waitMs, since: lsn)
+    let waitMs = try RetentionService(self).advance(resting: due.waitMs, since: lsn)
     return try Finder(self).keepIndex(due.nowMs, before: waitMs)
   }
 

@@ -7,7 +7,7 @@ import Testing
 import Timeline
 
 extension World {
-  var keeper: Keeper { Keeper(client) }
+  var keeper: RetentionService { RetentionService(client) }
 
   func keep(_ change: (inout Budget) -> Void) throws {
     var budget = Budget()

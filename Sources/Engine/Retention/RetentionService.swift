@@ -6,7 +6,7 @@ internal import Base
 internal import Store
 internal import Timeline
 
-package struct Keeper {
+package struct RetentionService {
   let client: Client
   /// What `advance` asks to be called again after, while there is something to do.
   static let pauseMs: Int64 = 5
@@ -155,7 +155,7 @@ private struct PurgeWork: WorkBody {
   init(client: Client) { self.client = client }
 
   func step() throws(Failure) -> Bool {
-    let outcome = try Keeper(client).slice()
+    let outcome = try RetentionService(client).slice()
     return begun.withLock { done in
       done.rows &+= UInt64(clamping: outcome.rows)
       done.isOver = outcome.isIdle
@@ -164,7 +164,7 @@ private struct PurgeWork: WorkBody {
   }
 
   func progress() throws(Failure) -> WorkProgress {
-    let room = try Keeper(client).room(nil)
+    let room = try RetentionService(client).room(nil)
     let budget = try client.input { engine, _ throws(Failure) in engine.memory.retention.budget }
     let done = begun.withLock { $0 }
     var left: UInt64 = 0
