@@ -22,7 +22,7 @@ package final class Client: Sendable {
 
   var store: MessageStore { core.store }
   var snapshot: Lock<SharedSnapshot> { core.snapshot }
-  var looks: Lock<Looks> { core.looks }
+  var accessTimes: Lock<AccessTimes> { core.accessTimes }
 
   // MARK: Opening
 
@@ -278,7 +278,7 @@ package final class Client: Sendable {
     guard (1...Limits.readRowsMax).contains(query.limit) else {
       throw .invalid("limit is not between 1 and 10,000")
     }
-    looks.withLock { $0.note(query.conversation) }
+    accessTimes.withLock { $0.note(query.conversation) }
     return try reading { rx throws(Failure) in try rx.page(query) }
   }
 
@@ -292,7 +292,7 @@ package final class Client: Sendable {
     guard (1...Limits.changesMax).contains(limit) else {
       throw .invalid("limit is not between 1 and 10,000")
     }
-    looks.withLock { $0.tell(after) }
+    accessTimes.withLock { $0.noteSubscriber(after) }
     return try reading { rx throws(Failure) in try rx.changePage(after: after, limit: limit) }
   }
 

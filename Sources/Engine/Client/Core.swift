@@ -51,7 +51,7 @@ final class Core: Sendable {
   /// What windows may know of the state machine without its lock.
   let snapshot: Lock<SharedSnapshot>
   /// Who looked at what, where not all is kept.
-  let looks = Lock(Looks())
+  let accessTimes = Lock(AccessTimes())
   /// The order of the conversations, as of the last read of a page of them.
   let listed = Lock(ListState(ListConfig(rowsMax: .max)))
 

@@ -26,7 +26,7 @@ package struct RetentionService {
         }
       }
       engine.memory.retention.set(budget)
-      client.looks.withLock { $0.turn(on: budget.bounds) }
+      client.accessTimes.withLock { $0.turn(on: budget.bounds) }
     }
   }
 
@@ -75,12 +75,12 @@ package struct RetentionService {
   }
 
   /// A subscriber of the feed has done with all entries up to here.
-  func told(_ seq: UInt64) { client.looks.withLock { $0.tell(seq) } }
+  func told(_ seq: UInt64) { client.accessTimes.withLock { $0.noteSubscriber(seq) } }
 
   /// One slice in the course of things; how long it may rest, -1 for as long as nothing happens. An
   /// input that has committed something does not purge as well.
   func advance(resting ms: Int64, since lsn: UInt64) throws(Failure) -> Int64 {
-    guard client.looks.withLock({ $0.isOn }) else { return ms }
+    guard client.accessTimes.withLock({ $0.isOn }) else { return ms }
     var isIdle = false
     if client.store.lsn == lsn { isIdle = try slice().isIdle }
     return isIdle ? ms : ms < 0 ? Self.pauseMs : min(ms, Self.pauseMs)
@@ -111,12 +111,12 @@ package struct RetentionService {
   func slice() throws(Failure) -> Retention.Outcome {
     try client.input { engine, _ throws(Failure) in
       let memory = engine.memory
-      let (looked, told) = client.looks.withLock { ($0.take(), $0.takeTold()) }
+      let (looked, told) = client.accessTimes.withLock { ($0.take(), $0.takeTold()) }
       guard memory.retention.isDue(at: engine.lastLSN) || !looked.isEmpty || told != nil else {
         return Retention.Outcome(isIdle: true)
       }
-      client.looks.withLock { $0.beginSlice() }
-      defer { client.looks.withLock { $0.endSlice() } }
+      client.accessTimes.withLock { $0.beginSlice() }
+      defer { client.accessTimes.withLock { $0.endSlice() } }
       let log =
         engine.scheme.isLog ? LogRetention(memory: memory, rules: engine.ingestRules) : nil
       let screens = screens(engine.windows, engine.scheduler, isUp: engine.tracker.isUp)
@@ -135,7 +135,7 @@ package struct RetentionService {
         }
         return outcome
       } catch {
-        client.looks.withLock { $0.giveBack(looked, told: told) }
+        client.accessTimes.withLock { $0.giveBack(looked, told: told) }
         throw Failure(error)
       }
     }

@@ -69,7 +69,7 @@ final class LockedWindow: Sendable {
     repeat {
       // Whoever is in the core finishes first.
       if isLate { core.waitForInput() }
-      let stamp = core.looks.withLock(\.stamp)
+      let stamp = core.accessTimes.withLock(\.stamp)
       let wasLoaded = screen.list.loaded
       let step = try core.reading { reading throws(Failure) in
         try reading.storing { rx throws(StoreFailure) in
@@ -80,7 +80,7 @@ final class LockedWindow: Sendable {
       ops.append(contentsOf: step)
       if screen.list.loaded == wasLoaded { break }
       core.pin(screen, of: number)
-      isLate = core.looks.withLock { $0.isLate(stamp) }
+      isLate = core.accessTimes.withLock { $0.isLate(stamp) }
     } while isLate
     return ops
   }
@@ -164,7 +164,7 @@ final class LockedWindow: Sendable {
     try live.inside { screen throws(Failure) in
       let fresh = observe(&screen)
       isNews = try screen.show(first: first, count: count)
-      core.looks.withLock { $0.note(screen.config.conversation) }
+      core.accessTimes.withLock { $0.note(screen.config.conversation) }
       if core.see(first: first, count: count, of: number, screen, at: now) { isNews = true }
       try ask(&screen, fresh, at: now, &lines)
     }
