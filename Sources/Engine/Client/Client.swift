@@ -199,7 +199,7 @@ package final class Client: Sendable {
       return (waitMs: engine.advance(now), nowMs: now.monotonicMs)
     }
     let waitMs = try RetentionService(self).advance(resting: due.waitMs, since: lsn)
-    return try Finder(self).keepIndex(due.nowMs, before: waitMs)
+    return try SearchService(self).keepIndex(due.nowMs, before: waitMs)
   }
 
   package var eventDescriptor: Int32 { core.signal.descriptor }

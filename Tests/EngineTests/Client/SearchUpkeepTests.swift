@@ -60,12 +60,12 @@ import Testing
   /// header: "merges index segments"
   @Test func wordsGoWhileTimeActs() throws {
     let world = try World()
-    _ = try Finder(world.client).switchSearch(on: true)
+    _ = try SearchService(world.client).switchSearch(on: true)
     world.post(30)
     try world.connect()
     try world.sync()
     try world.disconnect()
-    let work = try Finder(world.client).buildSearch()
+    let work = try SearchService(world.client).buildSearch()
     while try !work.step(milliseconds: 0).isDone {}
     #expect(try work.progress().isDone)
     let gone = try #require(try world.cached().first)
