@@ -355,7 +355,7 @@ extension WindowState {
   }
 
   var waiting: Waiting {
-    if config.isCacheOnly || making.isUnmade { return .nothing }
+    if config.isCacheOnly || pendingConversation.isUnmade { return .nothing }
     let kinds = requested.open.map(\.request.kind) + loads.wishes.compactMap(\.next?.kind)
     if !connection.isUp { return connection.isFollowing || !kinds.isEmpty ? .connection : .nothing }
     return kinds.map(\.waiting).min { $0.rank < $1.rank } ?? .nothing

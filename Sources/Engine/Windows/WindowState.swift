@@ -13,7 +13,7 @@ struct WindowState: LiveQueryState {
   var gate: Gate
   var list: WindowList
   var isClosed = false
-  var making = Making()
+  var pendingConversation = PendingConversation()
   var feed = FeedCursor()
   var connection: WindowConnection
   var loads = WindowLoads()
