@@ -32,7 +32,7 @@ final class LockedList: Sendable {
       if let choice { screen.choose(choice) }
       core.snapshot.withLock { screen.observe(&$0, number: number) }
       screen.pass(at: now)
-      isEarlier = core.hold(screen.gate, of: number)
+      isEarlier = core.hold(screen.fetchPolicy, of: number)
       if screen.mustTell { try tell(&screen, at: now, &lines) }
       let ops = try core.reading { reading throws(Failure) in
         try reading.storing { rx throws(StoreFailure) in try screen.look(rx) }

@@ -37,7 +37,7 @@ final class LockedWindow: Sendable {
       let from = screen.list.version
       if let choice {
         screen.config.choice = choice
-        screen.gate.choose(choice)
+        screen.fetchPolicy.choose(choice)
       }
       let fresh = observe(&screen)
       screen.pass(at: now)

@@ -376,7 +376,7 @@ extension WindowState {
     status.hasGapAfter = ends.gaps.behind
     status.isMarkerUnknown = view.isMarkerUnknown
     status.basis = connection.isUp && connection.isCaughtUp ? .network : .cache
-    status.asOfUs = gate.asOfUs
+    status.asOfUs = fetchPolicy.asOfUs
     return status
   }
 }

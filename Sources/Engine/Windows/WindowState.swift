@@ -10,7 +10,7 @@ internal import Timeline
 struct WindowState: LiveQueryState {
   var config: WindowConfig
   /// Whether it shows what the cache has.
-  var gate: Gate
+  var fetchPolicy: FetchPolicyState
   var list: WindowList
   var isClosed = false
   var pendingConversation = PendingConversation()
@@ -30,7 +30,7 @@ struct WindowState: LiveQueryState {
     self.config = config
     list = WindowList(rowsMax: config.rowsMax)
     connection = WindowConnection(isFollowing: config.follows)
-    gate = Gate(config.choice)
+    fetchPolicy = FetchPolicyState(config.choice)
     switch config.at {
     case .latest: loads.wishes = [.newest(config.count)]
     default:
@@ -48,10 +48,10 @@ struct WindowState: LiveQueryState {
       ends.beginAgain()
       loads.beginAgain()
     }
-    gate.asOfUs = snapshot.asOf[number] ?? 0
+    fetchPolicy.asOfUs = snapshot.asOf[number] ?? 0
     for end in snapshot.ends.removeValue(forKey: number) ?? [] {
       for request in requested.take(end) {
-        if request.kind == .live { gate.hasFailed = end.trouble != nil }
+        if request.kind == .live { fetchPolicy.hasFailed = end.trouble != nil }
         if case .refresh(let low, let high) = request.kind { trust.refreshed.insert(low, high) }
         if end.trouble == .cancelled, request.kind == .live { connection.liveAsked = nil }
       }
@@ -252,7 +252,7 @@ struct WindowState: LiveQueryState {
     try followMoves(rx, in: record.cid, spans: spans, loaded: &loaded, change: &change)
     try followGap(rx, in: record.cid, loaded: &loaded, change: &change)
     if change.isWhole { try reload(rx, in: record.cid, loaded: loaded, change: &change) }
-    if !loads.wishes.isEmpty, !gate.isShut {
+    if !loads.wishes.isEmpty, !fetchPolicy.isShut {
       var loader = try CacheLoader(
         rx, of: record, spans: spans, loaded: loaded, isUp: connection.isUp)
       try grow(&loader)
