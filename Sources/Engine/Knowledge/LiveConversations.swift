@@ -41,7 +41,7 @@ struct LiveConversations {
   }
 
   /// Its catch-up ended well.
-  mutating func follow(_ conversation: [UInt8]) {
+  mutating func markLive(_ conversation: [UInt8]) {
     caughtUp.insert(conversation)
     doubted.remove(conversation)
   }

@@ -73,11 +73,13 @@ struct LogSync {
     job.idle = stage.walk.idle
     if stage.aim.isPresent, try isPresent(since: stage.walk.began) {
       job.caughtUp = .live(left: nil, changesAreDone: true)
-      if case .present(stopsAtPage: true) = stage.aim { return try followUp(&job, stage) }
+      if case .present(stopsAtPage: true) = stage.aim {
+        return try continueAfterPresent(&job, stage)
+      }
     }
     if try isEnough(stage, job) { return .ended(nil) }
     switch try stage.walk.next(book) {
-    case .ended(.done): return try followUp(&job, stage)
+    case .ended(.done): return try continueAfterPresent(&job, stage)
     case .ended(.notFound):
       if !stage.reread.isEmpty { return try reread(&job, stage) }
       if case .marker = job.request.kind { return .ended(nil) }
@@ -87,7 +89,7 @@ struct LogSync {
         // A start that cannot be looked at stays as it was claimed; where all was purged, what is
         // there is read anew.
         if book.newest == nil { return try start(&job) }
-        return try followUp(&job, stage)
+        return try continueAfterPresent(&job, stage)
       }
       return .ended(.incomplete)
     case .ask(let wanted, let carried):
@@ -105,7 +107,7 @@ struct LogSync {
   }
 
   /// The present was asked for first; what the job is for follows.
-  private mutating func followUp(
+  private mutating func continueAfterPresent(
     _ job: inout SyncJob, _ stage: LogStage
   ) throws(StoreFailure) -> Step {
     if !stage.reread.isEmpty { return try reread(&job, stage) }

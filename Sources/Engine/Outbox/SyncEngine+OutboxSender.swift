@@ -12,7 +12,7 @@ internal import Wire
 
 extension SyncEngine {
   /// Keeps the copy in memory, and takes back a frame that says what is no longer so.
-  func follow(_ seq: UInt64, _ operation: OpenOperation?) {
+  func track(_ seq: UInt64, _ operation: OpenOperation?) {
     outbox.update(seq, operation: operation)
     guard operation?.state != .inFlight else { return }
     if tracker.isUntaken(.operation(seq)) {

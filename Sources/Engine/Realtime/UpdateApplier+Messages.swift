@@ -111,7 +111,7 @@ extension UpdateApplier {
       if spans.span(holding: message.position) != nil {
         if message.isInserted { noteLateness(of: message, record) }
         if isLive {
-          follow(message, &record)
+          raiseWatermark(message, &record)
         } else if message.isInserted || !(message.isNew || isAside) {
           effects.behind.insert(record.id)
         }
@@ -123,7 +123,7 @@ extension UpdateApplier {
           spans.remove(hole.low, hole.high)
         }
         effects.shown.append((record.cid, isLive ? reach.span : message.span))
-        if isLive { follow(message, &record) }
+        if isLive { raiseWatermark(message, &record) }
         if reach.isDetached, !memory.server.scheme.isSequence {
           effects.linked.append((record.cid, reach.span))
         }
@@ -242,7 +242,7 @@ extension UpdateApplier {
 
   /// In a live range the watermark follows what was applied, so that quiet hours are
   /// not fetched again.
-  private func follow(_ pushed: PushedMessage, _ record: inout ConversationRecord) {
+  private func raiseWatermark(_ pushed: PushedMessage, _ record: inout ConversationRecord) {
     let stamp = pushed.message.stamp
     guard pushed.isNew, let fetch = record.fetch, fetch.timeUs < pushed.position.time,
       memory.server.isBorneOut(stamp.timeUs, at: arrival.now)

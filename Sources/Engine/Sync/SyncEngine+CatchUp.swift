@@ -143,7 +143,7 @@ extension SyncEngine {
       try noteNews(of: merge.record, in: tx)
       return (step, PageEffects(merge, ingested))
     }
-    if let effects { follow(effects, in: &draft, wasLive: job.isLive) }
+    if let effects { runEffects(effects, in: &draft, wasLive: job.isLive) }
     job = draft
     return step
   }
@@ -184,7 +184,7 @@ extension SyncEngine {
     report.stats.duplicates &+= UInt64(clamping: effects.duplicates)
     if effects.sawClientID { outbox.noteClientIDs() }
     if effects.queuedMarks { receipts.queue(max(1, effects.inserted)) }
-    if draft.isLive, !job.isLive { memory.live.follow(job.request.conversation) }
+    if draft.isLive, !job.isLive { memory.live.markLive(job.request.conversation) }
     if effects.needsCatchUp { scheduler.markPending(job.request.conversation) }
     job = draft
     return next
@@ -214,7 +214,7 @@ extension SyncEngine {
   }
 
   /// Brings memory to where a page brought the file.
-  private func follow(_ effects: PageEffects, in job: inout SyncJob, wasLive: Bool) {
+  private func runEffects(_ effects: PageEffects, in job: inout SyncJob, wasLive: Bool) {
     let (cid, ingested) = (effects.conversation.cid, effects.ingested)
     report.aside.add(effects.answer.aside)
     report.stats.quarantined += UInt64(ingested.bad.count)
@@ -283,7 +283,7 @@ extension SyncEngine {
   /// Others of the conversation that are under way begin again at the watermark: what was still
   /// to come within the overlap below it, they would take for known.
   private func becameLive(_ job: SyncJob) {
-    memory.live.follow(job.request.conversation)
+    memory.live.markLive(job.request.conversation)
     scheduler.pass(job)
   }
 
@@ -390,13 +390,13 @@ extension SyncEngine {
       try tx.save(record)
       return (step, effects)
     }
-    follow(effects, of: job)
+    runEffects(effects, of: job)
     job = draft
     return step
   }
 
   /// Brings memory to where changed messages brought the file.
-  private func follow(_ effects: ChangeEffects, of job: SyncJob) {
+  private func runEffects(_ effects: ChangeEffects, of job: SyncJob) {
     if effects.queuedMarks { receipts.queue(Limits.markReadBatch) }
     if let left = effects.left {
       memory.left.leave(

@@ -118,7 +118,7 @@ struct ListState: LiveQueryState {
     if fetchPolicy.isShut { return [] }
     // What is kept of too many rows are those at the top.
     var change = WindowChange(focus: .min)
-    guard let seq, try follow(rx, after: seq, change: &change) else {
+    guard let seq, try applyChanges(rx, after: seq, change: &change) else {
       return try readAnew(rx)
     }
     // Rows were cut off, and so many have left since that there is room for them.
@@ -150,7 +150,7 @@ struct ListState: LiveQueryState {
   }
 
   /// What the feed and the board say since the last look: false where that is too much.
-  private mutating func follow(
+  private mutating func applyChanges(
     _ rx: ReadTransaction, after: UInt64, change: inout WindowChange
   ) throws(StoreFailure) -> Bool {
     let limit = Limits.windowChangesMax

@@ -114,7 +114,7 @@ final class LockedWindow: Sendable {
       }
       if mustFollow {
         screen.connection.isFollowing = true
-        engine.windows.follow(number)
+        engine.windows.setFollowing(number)
       }
       for ask in old {
         screen.requested.forget(ask.sync)

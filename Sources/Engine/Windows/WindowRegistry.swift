@@ -230,7 +230,7 @@ final class WindowRegistry {
   func setLive(_ number: UInt64, _ live: UInt64?) { windows[number]?.live = live }
 
   /// A window came to show the present.
-  func follow(_ number: UInt64) { windows[number]?.isFollowing = true }
+  func setFollowing(_ number: UInt64) { windows[number]?.isFollowing = true }
 
   // MARK: What happens to them
 

@@ -236,7 +236,7 @@ struct WindowState: LiveQueryState {
       feed.seq = try rx.feedReader.lastChange()
       change.isWhole = true
     } else {
-      try follow(rx, in: record.cid, change: &change)
+      try applyChanges(rx, in: record.cid, change: &change)
     }
     var spans = list.spans
     let wasUnverified = trust.unverified
@@ -249,8 +249,8 @@ struct WindowState: LiveQueryState {
     change.redrawn = wasUnverified.difference(with: trust.unverified)
     noteVerified(snapshot[record.cid], change: &change)
     noteGap(loaded: &loaded, change: change)
-    try followMoves(rx, in: record.cid, spans: spans, loaded: &loaded, change: &change)
-    try followGap(rx, in: record.cid, loaded: &loaded, change: &change)
+    try applyMoves(rx, in: record.cid, spans: spans, loaded: &loaded, change: &change)
+    try joinFilledGaps(rx, in: record.cid, loaded: &loaded, change: &change)
     if change.isWhole { try reload(rx, in: record.cid, loaded: loaded, change: &change) }
     if !loads.wishes.isEmpty, !fetchPolicy.isShut {
       var loader = try CacheLoader(
@@ -351,7 +351,7 @@ struct WindowState: LiveQueryState {
   }
 
   /// What the feed says of this conversation since the last look.
-  private mutating func follow(
+  private mutating func applyChanges(
     _ rx: ReadTransaction, in cid: Int64, change: inout WindowChange
   ) throws(StoreFailure) {
     let limit = Limits.windowChangesMax

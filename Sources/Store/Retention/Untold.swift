@@ -21,7 +21,7 @@ package struct Untold: Sendable {
 
   /// All of them, in the order of their numbers; nil where more is to be read first. Where entries
   /// are not kept any more the subscriber reads everything anew.
-  package mutating func follow(
+  package mutating func readFeed(
     _ tx: WriteTransaction
   ) throws(StoreFailure) -> [ClosedRange<UInt64>]? {
     let everything = [0...UInt64.max]

@@ -110,7 +110,7 @@ package final class WriteTransaction: ReadTransaction {
     let index = SearchIndex(connection: connection)
     // The counter wraps; as many rows no transaction writes.
     let rows = Int64(clamping: connection.totalChanges &- changesAtBegin)
-    if rows != 0, index.isOn, try index.follow(rows: Swift.max(rows, 0)) {
+    if rows != 0, index.isOn, try index.indexCommit(rows: Swift.max(rows, 0)) {
       memo?.indexChanges &+= 1
     }
     try unreadTable.settle()

@@ -13,11 +13,11 @@ import Testing
     live.connect(at: 7)
     live.doubt(one)
     #expect(!live.wasLive(one))
-    live.follow(one)
+    live.markLive(one)
     #expect(live.isLive(one) && live.wasLive(one) && !live.isDoubted(one))
     live.doubt(one)
     #expect(!live.isLive(one) && live.isDoubted(one) && live.wasLive(one))
-    live.follow(one)
+    live.markLive(one)
     #expect(live.isLive(one) && !live.isDoubted(one))
     live.leave(one)
     #expect(!live.wasLive(one))
@@ -30,8 +30,8 @@ import Testing
     #expect(live.receivedSince == nil)
     live.connect(at: 7)
     #expect(live.receivedSince == 7 && live.beganLSN == 7)
-    live.follow(one)
-    live.follow(other)
+    live.markLive(one)
+    live.markLive(other)
     live.doubt(other)
     // A subscription moves what is heard whole, not when the connection began.
     live.noteCommitted(from: 9)
@@ -45,7 +45,7 @@ import Testing
   @Test func anEmptyCacheLeavesTheConnectionAsItIs() {
     var live = LiveConversations()
     live.connect(at: 7)
-    live.follow(one)
+    live.markLive(one)
     live.forgetAll()
     #expect(!live.wasLive(one) && live.receivedSince == 7)
   }

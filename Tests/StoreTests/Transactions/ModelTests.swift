@@ -298,7 +298,7 @@ private struct Model {
       }
       if step % 20 == 0 {
         try compare(fixture, cid, model)
-        try follow(fixture, model, &seen, &cursor)
+        try applyFeed(fixture, model, &seen, &cursor)
       }
       if step % 500 == 499 { try fixture.reopen() }
     }
@@ -446,7 +446,7 @@ private struct Model {
   }
 
   /// A consumer that knows of changes by the feed only.
-  private func follow(
+  private func applyFeed(
     _ fixture: Fixture, _ model: Model, _ seen: inout [UInt64: String], _ cursor: inout UInt64
   ) throws {
     let after = cursor

@@ -72,7 +72,7 @@ private struct World {
     let steps = window.apply(change)
     loaded = window.loaded
     list.take(steps)
-    follow(steps)
+    applySteps(steps)
   }
 
   /// What the window has let go of goes for good, or each load would bring more than the last.
@@ -160,7 +160,7 @@ private struct World {
 
   // MARK: What a host does
 
-  private mutating func follow(_ steps: [DiffOp]) {
+  private mutating func applySteps(_ steps: [DiffOp]) {
     for step in steps {
       switch step.kind {
       case .insert:
@@ -292,7 +292,7 @@ private struct World {
     while store.count < count { arrive(&change) }
     let steps = window.apply(change)
     list.take(steps)
-    follow(steps)
+    applySteps(steps)
   }
 
   /// The ranges between splits, and in which each item lies.
