@@ -37,7 +37,7 @@ extension SyncEngine {
     }
     if isRepeated { return .applied }
     if update.ref != nil { acknowledgements.noteApplied() }
-    tell(effects)
+    runEffects(effects)
     ask(effects.doubts, at: arrival.now)
     if tracker.isUp { applyTyping(effects.signs, at: arrival.now) }
     return effects.quarantined > 0 ? .quarantined : .applied
@@ -57,7 +57,7 @@ extension SyncEngine {
   }
 
   /// What the memory learns once a delivery is committed.
-  func tell(_ effects: UpdateApplier.Effects) {
+  func runEffects(_ effects: UpdateApplier.Effects) {
     report.stats.quarantined += UInt64(effects.quarantined)
     report.stats.duplicates += UInt64(effects.duplicates)
     report.aside.add(effects.aside)
@@ -103,7 +103,7 @@ extension SyncEngine {
       try applier.entries(push)
       effects = applier.effects
     }
-    tell(effects)
+    runEffects(effects)
     if tracker.isUp { applyTyping(effects.signs, at: arrival.now) }
     return effects.quarantined > 0 ? .quarantined : .applied
   }

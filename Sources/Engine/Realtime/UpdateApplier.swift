@@ -153,7 +153,7 @@ struct UpdateApplier {
       }
       try entity(
         kind, in: conversation, id: id, body: body, isDeleted: false, isToldApart: known != nil)
-      if let known { try told(known) }
+      if let known { try applyConversation(known) }
     case .entityDeleted(let kind, let conversation, let id, let body):
       try entity(kind, in: conversation, id: id, body: body, isDeleted: true)
     case .unknown(let name, let body):

@@ -110,7 +110,7 @@ struct RequestTracker {
   }
 
   /// Queues a request that has no answer.
-  mutating func tell(_ request: Request, account: [UInt8]?) {
+  mutating func queueUnanswered(_ request: Request, account: [UInt8]?) {
     let requestID = prefix + [UInt8(ascii: "-")] + Array(String(nextRequest).utf8)
     nextRequest += 1
     outbox.append(

@@ -46,7 +46,7 @@ extension SyncEngine {
     switch frame.body {
     case .unknown(let reason):
       if let type = frame.foreignType, config.profile.tellsUnknownFrames {
-        try storing { () throws(StoreFailure) in try tell(frame.bytes, of: type) }
+        try storing { () throws(StoreFailure) in try storeFrameEvent(frame.bytes, of: type) }
         return .applied
       }
       report.stats.framesIgnored += 1
@@ -91,7 +91,7 @@ extension SyncEngine {
   /// A frame of another scheme than this server's.
   private func receiveForeign(_ frame: Frame, of type: [UInt8]) throws(Failure) -> Receipt {
     if config.profile.tellsUnknownFrames {
-      try storing { () throws(StoreFailure) in try tell(frame.bytes, of: type) }
+      try storing { () throws(StoreFailure) in try storeFrameEvent(frame.bytes, of: type) }
       return .applied
     }
     report.stats.framesIgnored += 1
@@ -99,7 +99,7 @@ extension SyncEngine {
   }
 
   /// Hands a frame that only the host understands to it, as it came.
-  private func tell(_ frame: [UInt8], of type: [UInt8]) throws(StoreFailure) {
+  private func storeFrameEvent(_ frame: [UInt8], of type: [UInt8]) throws(StoreFailure) {
     try commit { tx throws(StoreFailure) in
       // What is too large to be kept is told all the same, without its body.
       _ = try tx.feedTable.addEvent(

@@ -444,14 +444,14 @@ extension SyncEngine {
       let record = try tx.conversation(creating: draft.request.conversation)
       guard record.id == known.id else { return nil }
       var applier = applier(tx, answer: .getConversation, from: ingest, at: now)
-      try applier.told(known)
+      try applier.applyConversation(known)
       effects = applier.effects
       if draft.request.kind == .count { return nil }
       isNamed = try tx.unreadReader.namedMarker(record.cid) != nil
       if scheme.isLog { return nil }
       return try planner(tx).planAtMarker(&draft, of: record, asks: false)
     }
-    tell(effects)
+    runEffects(effects)
     if known.unreadCount == nil { try noCount(of: known.id, isNever: windows.asksList) }
     if scheme.isLog, isNamed {
       return try readLog(&job) { sync, job throws(StoreFailure) in try sync.begin(&job) }

@@ -96,7 +96,7 @@ struct ListState: LiveQueryState {
   }
 
   /// Whether the core is to hear what the host's function says: it may have to ask.
-  var mustTell: Bool {
+  var mustReportChoice: Bool {
     guard config.asksHost else { return false }
     return link.told.map { $0 != (link.connections, config.choice) } ?? true
   }

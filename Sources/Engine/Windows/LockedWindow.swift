@@ -76,7 +76,7 @@ final class LockedWindow: Sendable {
           try screen.look(rx, fresh: fresh, nowMs: now.monotonicMs)
         }
       }
-      screen.tellItems(step)
+      screen.applyToItems(step)
       ops.append(contentsOf: step)
       if screen.list.loaded == wasLoaded { break }
       core.pin(screen, of: number)

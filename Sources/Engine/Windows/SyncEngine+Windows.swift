@@ -49,7 +49,7 @@ extension SyncEngine {
       windows.wait(number, for: sync)
     } else {
       // It had nothing to ask and ended at once.
-      windows.tell(
+      windows.postEnd(
         number, SharedSnapshot.End(sync: sync, trouble: try syncStatus(sync).trouble))
     }
     return sync

@@ -101,7 +101,7 @@ extension World {
     let world = try World()
     for room in ["a", "b", "c"] {
       world.server.createConversation(room, participants: ["me", "you"])
-      for index in 0..<100 { world.tell("text \(index)", in: room) }
+      for index in 0..<100 { world.postMessage("text \(index)", in: room) }
     }
     try world.connect()
     for room in ["a", "b", "c"] { try world.sync(.older, want: 100, in: room) }

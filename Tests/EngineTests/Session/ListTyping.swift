@@ -90,7 +90,7 @@ import Wire
   @Test func aListShowsWhoTypes() throws {
     let world = try World.lossless()
     world.server.createConversation("r", participants: ["me", "you", "ada"])
-    world.tell("x", in: "r")
+    world.postMessage("x", in: "r")
     try world.connectListening()
     let list = try TestList(world.client)
     try list.settle(world)
@@ -121,7 +121,7 @@ import Wire
     // A message ends it.
     try type("you")
     _ = try list.poll()
-    world.tell("said", in: "r")
+    world.postMessage("said", in: "r")
     try list.settle(world)
     #expect(try list.row("r").typing.isEmpty)
     try type("you")

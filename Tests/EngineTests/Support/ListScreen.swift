@@ -148,12 +148,12 @@ extension World {
       timestampGroup(ms: 1_000)
       server.createConversation(
         "\(prefix)\(index)", title: "Room \(index)", participants: ["me", "you"])
-      tell("hello", in: "\(prefix)\(index)")
+      postMessage("hello", in: "\(prefix)\(index)")
     }
   }
 
   @discardableResult
-  func tell(
+  func postMessage(
     _ text: String, in conversation: String, by sender: String = "you", id: String? = nil
   ) -> String {
     timestampGroup(ms: 1_000)
