@@ -58,7 +58,7 @@ struct LiveConversations {
   }
 
   /// Nothing of them is stored any more.
-  mutating func forgetAll() {
+  mutating func removeAll() {
     caughtUp = IDSet()
     doubted = []
   }

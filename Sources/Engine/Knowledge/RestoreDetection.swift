@@ -122,7 +122,7 @@ struct RestoreDetection {
   }
 
   /// The count agrees.
-  mutating func forgetBuried(_ conversation: [UInt8]) { buried[conversation] = nil }
+  mutating func clearBuried(_ conversation: [UInt8]) { buried[conversation] = nil }
 
   /// A whole answer lacks nothing, and spoke of all that was in doubt but these.
   mutating func keep(_ unseen: Set<[UInt8]>, in conversation: [UInt8]) {

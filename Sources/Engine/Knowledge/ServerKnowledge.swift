@@ -207,7 +207,7 @@ struct ServerKnowledge {
   mutating func noteRestore(at lsn: UInt64) { facts.restoredLSN = lsn }
 
   /// Nothing is known of how large its pages are.
-  mutating func forgetPageSize() { facts.largestPage = 0 }
+  mutating func resetPageSize() { facts.largestPage = 0 }
 
   /// Whether something told of the list of conversations was not read.
   mutating func setNeedsList(_ isNeeded: Bool) { facts.needsList = isNeeded }

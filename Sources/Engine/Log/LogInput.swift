@@ -209,7 +209,7 @@ struct LogConnections {
 
   mutating func disconnect() { isUp = false }
 
-  mutating func forget(_ cid: Int64) { connected.remove(cid) }
+  mutating func remove(_ cid: Int64) { connected.remove(cid) }
 
-  mutating func forgetAll() { connected = [] }
+  mutating func removeAll() { connected = [] }
 }

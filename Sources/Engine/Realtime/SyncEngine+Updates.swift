@@ -128,7 +128,7 @@ extension SyncEngine {
     }
     if doubts.list {
       scheduler.beginAgain { $0.kind == .conversations }
-      memory.left.forgetListing()
+      memory.left.removeListing()
       wakeLists(now)
     }
   }

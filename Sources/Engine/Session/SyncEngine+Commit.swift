@@ -157,10 +157,10 @@ extension SyncEngine {
       guard var record = try tx.conversation(conversation), !record.isPending else { return nil }
       try tx.dropMessages(record.cid)
       if scheme.isLog {
-        try LogRanges(tx).forget(record.cid)
-        try tx.unreadTable.forgetPlaces(record.cid)
+        try LogRanges(tx).deleteAll(record.cid)
+        try tx.unreadTable.clearPlaces(record.cid)
       }
-      try planner(tx).forgetClaims(&record)
+      try planner(tx).dropClaims(&record)
       record.totalCount = nil
       try tx.save(record)
       // It is fetched for the first time once more.

@@ -255,7 +255,7 @@ extension SyncEngine {
       job.restores += 1
       try commit { tx throws(StoreFailure) in
         guard var record = try tx.conversation(job.request.conversation) else { return }
-        try planner(tx).forgetClaims(&record)
+        try planner(tx).dropClaims(&record)
       }
       job.beginAnew()
       scheduler.replace(job)

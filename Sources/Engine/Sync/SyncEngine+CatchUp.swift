@@ -230,7 +230,7 @@ extension SyncEngine {
       memory.settled[cid] = memory.settled[cid, default: SpanSet()].union(effects.answer.settled)
     }
     if job.isLive, !wasLive {
-      memory.linked.forget(below: effects.links.bound, isTop: effects.links.isTop, cid)
+      memory.linked.remove(below: effects.links.bound, isTop: effects.links.isTop, cid)
       becameLive(job)
     }
     if effects.answer.isBehind { scheduler.markPending(job.request.conversation) }

@@ -117,7 +117,7 @@ final class LockedWindow: Sendable {
         engine.windows.setFollowing(number)
       }
       for ask in old {
-        screen.requested.forget(ask.sync)
+        screen.requested.remove(ask.sync)
         engine.drop(number, sync: ask.sync, at: now)
       }
       do throws(Failure) {

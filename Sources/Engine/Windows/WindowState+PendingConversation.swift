@@ -43,7 +43,7 @@ extension WindowState {
 
   /// All rows leave.
   mutating func letGo(_ nowMs: Int64) -> [DiffOp] {
-    loads.forget()
+    loads.cancelAll()
     requested.trouble = .noConversation
     ends.gaps = Edges()
     view.anchor = 0

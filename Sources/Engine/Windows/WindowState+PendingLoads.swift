@@ -60,7 +60,7 @@ extension WindowState {
 
   /// What a wish loaded and the bound sent away again at once is not loaded anew at each
   /// look: with it goes the wish. The window is full of what lies nearer to the user.
-  mutating func forgetEvicted() {
+  mutating func dropEvictedWishes() {
     let loaded = list.loaded
     func isEvicted(_ ends: (low: Position, high: Position)?) -> Bool {
       guard let ends else { return false }

@@ -269,7 +269,7 @@ struct WindowState: LiveQueryState {
     loads.kept = nil
     loads.isReplaced = false
     var ops = list.apply(change)
-    forgetEvicted()
+    dropEvictedWishes()
     let known = loads.wishes.count
     refill()
     if loads.wishes.count > known {
@@ -297,7 +297,7 @@ struct WindowState: LiveQueryState {
     change.focus = view.focus
     hold(&change, nowMs)
     let ops = list.apply(change)
-    forgetEvicted()
+    dropEvictedWishes()
     return ops
   }
 

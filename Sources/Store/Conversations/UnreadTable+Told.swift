@@ -129,7 +129,7 @@ extension UnreadTable {
   }
 
   /// What the server had may be lost.
-  func forgetTold(_ cid: Int64) throws(StoreFailure) {
+  func clearTold(_ cid: Int64) throws(StoreFailure) {
     try tx.conversationTable.note(toldMarker: nil, of: cid)
   }
 }

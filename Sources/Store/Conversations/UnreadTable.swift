@@ -185,12 +185,12 @@ extension UnreadTable {
   }
 
   /// The places of a log are given anew: the marker is of its message, wherever that comes.
-  package func forgetPlaces(_ cid: Int64) throws(StoreFailure) {
+  package func clearPlaces(_ cid: Int64) throws(StoreFailure) {
     var tally = try tx.tally(cid)
     if let id = tally.marker?.id, !id.isEmpty, tally.named == nil { tally.named = id }
     (tally.marker, tally.top) = (nil, nil)
     try write(tally, .unsure, in: cid)
-    try forgetTold(cid)
+    try clearTold(cid)
   }
 
   /// An own mark is refused: the server counts without it, and its message may never come.

@@ -50,7 +50,7 @@ package struct LogRanges {
   }
 
   /// Nothing is known of a conversation's log any more, its entries included.
-  package func forget(_ cid: Int64) throws(StoreFailure) {
+  package func deleteAll(_ cid: Int64) throws(StoreFailure) {
     try LogTables.remove(cid, try tx.connection)
   }
 

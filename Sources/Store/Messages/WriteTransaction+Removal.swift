@@ -67,7 +67,7 @@ extension WriteTransaction {
     try connection.run("DELETE FROM tombstone WHERE cid = ?", cid)
     try connection.run("DELETE FROM waiting WHERE cid = ?", cid)
     try unreadTable.doubt(cid)
-    try unreadTable.forgetTold(cid)
+    try unreadTable.clearTold(cid)
   }
 
   /// Takes a row out without a tombstone: the server may send it again.

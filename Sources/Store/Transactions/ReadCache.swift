@@ -79,7 +79,7 @@ final class ReadCache {
   /// Forgets what was read at another commit.
   func see(_ lsn: UInt64) {
     guard self.lsn != lsn || entries.count > Self.entriesMax else { return }
-    forget()
+    invalidate()
     self.lsn = lsn
   }
 
@@ -88,7 +88,7 @@ final class ReadCache {
     self.lsn = lsn
   }
 
-  func forget() {
+  func invalidate() {
     lsn = nil
     facts = nil
     greatestRef = nil

@@ -99,7 +99,7 @@ package final class WriteTransaction: ReadTransaction {
 
   /// Ends without effect, also after a failed commit.
   func abandon() {
-    memo?.forget()
+    memo?.invalidate()
     end()
   }
 

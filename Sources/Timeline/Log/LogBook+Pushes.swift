@@ -73,7 +73,7 @@ extension LogBook {
   // MARK: Tokens that are refused
 
   /// The server does not know it.
-  package mutating func forget(_ token: LogToken) {
+  package mutating func removeCursor(_ token: LogToken) {
     for index in ranges.indices {
       ranges[index].lower.removeAll { $0.bytes == token.bytes }
       ranges[index].upper.removeAll { $0.bytes == token.bytes }

@@ -228,19 +228,19 @@ package struct LogWalk: Sendable {
     if case .entry(let id) = goal { isFound = try book.table.row(id) != nil }
     if case .after(let token) = ask.place, outcome.isDetached {
       // It goes on from there; where nothing came of it, the newest page says more.
-      if let id = outcome.id { head = id } else if floating == nil { book.forget(token) }
+      if let id = outcome.id { head = id } else if floating == nil { book.removeCursor(token) }
     }
     if case .before(let token) = ask.place, outcome.isEmpty, page.before == nil,
       token.connection != ask.connection
     {
       // Whether the log starts there its first entry says (rule 12).
-      book.forget(token)
+      book.removeCursor(token)
     }
     if case .before(let token) = ask.place, !outcome.isEmpty, !outcome.isProgress,
       !outcome.isConfirming
     {
       // It leads nowhere, or in a circle: the way goes on by ids.
-      book.forget(token)
+      book.removeCursor(token)
       jumps = findsEntries
     }
     if case .up = goal, case .after = ask.place, !outcome.isEmpty, !outcome.isProgress,
@@ -260,7 +260,7 @@ package struct LogWalk: Sendable {
     idle += 1
     floating = nil
     guard let token = ask.token else { return }
-    book.forget(token)
+    book.removeCursor(token)
     guard let id = token.id, let at = try book.range(of: id) else { return }
     var side = LogNote.Side.above
     if case .before = ask.place { side = .below }

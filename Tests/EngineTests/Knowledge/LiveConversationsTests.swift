@@ -46,7 +46,7 @@ import Testing
     var live = LiveConversations()
     live.connect(at: 7)
     live.markLive(one)
-    live.forgetAll()
+    live.removeAll()
     #expect(!live.wasLive(one) && live.receivedSince == 7)
   }
 
@@ -67,7 +67,7 @@ import Testing
     left.leave(listing)
     var offsets = [left.takeListing().offset, left.takeListing().offset]
     left.leave(listing)
-    left.forgetListing()
+    left.removeListing()
     offsets.append(left.takeListing().offset)
     #expect(offsets == [1, 0, 0])
   }
