@@ -61,7 +61,7 @@ extension World {
   /// Lets the world run for a while.
   func pass(_ us: Int64) throws {
     let end = nowUs + us
-    queue.plan(at: end, .timestampGroup)
+    queue.plan(at: end, .clockTick)
     while nowUs < end {
       guard try step() else { break }
     }

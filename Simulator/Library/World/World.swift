@@ -258,7 +258,7 @@ package final class World {
       if !isQuiet { try hostTurn() }
     case .screenTurn:
       if !isQuiet { try screenTurn() }
-    case .timestampGroup:
+    case .clockTick:
       break
     }
   }

@@ -53,7 +53,7 @@ import Testing
     #expect(try Array(world.states().suffix(2)) == [.unknown, .queued])
     try world.connect()
     // What was sent is looked for, and only then the next one goes.
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     _ = try world.client.advance()
     try world.run()
     #expect(world.served() == ["two"])

@@ -83,7 +83,7 @@ import Testing
     for name in names {
       world.server.createConversation(name, participants: ["me", "you"])
       for _ in 0..<80 {
-        world.timestampGroup(ms: 1_000)
+        world.advance(ms: 1_000)
         world.put(in: name)
       }
     }

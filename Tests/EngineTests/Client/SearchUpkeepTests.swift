@@ -75,7 +75,7 @@ import Testing
     let before = try world.client.state().changeSeq
     for _ in 0..<50 where try !work.progress().isDone {
       let wait = try world.client.advance()
-      world.timestampGroup(ms: max(wait, 1))
+      world.advance(ms: max(wait, 1))
     }
     #expect(try work.progress().isDone)
     #expect(try world.client.state().changeSeq == before)

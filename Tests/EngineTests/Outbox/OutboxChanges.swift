@@ -184,7 +184,7 @@ import Testing
   @Test func changesAreSeenAtOnceAndConfirmed() throws {
     let world = try World.idempotent()
     world.post(110)
-    world.timestampGroup(ms: 1_000)
+    world.advance(ms: 1_000)
     let mine = world.server.post(
       conversation: world.room, sender: "me", payload: "\"mine\"", id: nil, stampUs: nil,
       lateUs: nil)

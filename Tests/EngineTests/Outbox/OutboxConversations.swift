@@ -62,7 +62,7 @@ import Testing
     let said = try world.say("new", in: "mine")
     let window = try world.client.openWindow(WindowConfig(conversation: Array("mine".utf8)))
     _ = try window.poll()
-    world.timestampGroup(ms: 1_000)
+    world.advance(ms: 1_000)
     try world.connect()
     try world.run()
     let real = try world.page(in: "mine").conversation

@@ -112,7 +112,7 @@ import Testing
     if step == 3 { for answer in answers { _ = try world.client.receive(answer) } }
     if step == 4 { try world.client.disconnected() }
     if step == 5 {
-      world.timestampGroup(ms: 200_000)
+      world.advance(ms: 200_000)
       _ = try world.client.advance()
     }
     try folder.kill(world)

@@ -19,7 +19,7 @@ import Testing
     let screen = try world.window()
     try world.client.disconnected()
     world.post(2)
-    world.timestampGroup(ms: 1_000)
+    world.advance(ms: 1_000)
     world.lose("get_messages")
     try world.client.connected()
     let (operation, number) = try world.say("mine")
@@ -57,7 +57,7 @@ import Testing
     let (_, number) = try world.say("mine")
     let frame = try #require(try world.client.nextFrame())
     let answers = world.server.handle(frame.bytes, user: "me")
-    world.timestampGroup(ms: 1_000)
+    world.advance(ms: 1_000)
     world.post(1)
     try screen.poll()
     #expect(screen.numbers.last == number)
@@ -126,7 +126,7 @@ import Testing
     let (operation, number) = try world.say("hello", as: "here")
     _ = try world.client.nextFrame()
     if !isPushed { try world.disconnect() }
-    world.timestampGroup(ms: 1_000)
+    world.advance(ms: 1_000)
     let other = world.server.post(
       conversation: world.room, sender: "me", payload: "\"hello\"", id: nil, stampUs: nil,
       lateUs: nil)

@@ -88,7 +88,7 @@ import Testing
     try world.run()
     #expect(try world.client.state().readsPending == 130)
     world.alter = { request, answer in request.contains("mark_read") ? nil : answer }
-    world.timestampGroup(ms: 120_000)
+    world.advance(ms: 120_000)
     _ = try world.client.advance()
     try world.run()
     try world.client.disconnected()
@@ -211,7 +211,7 @@ import Testing
     try world.client.disconnected()
     var control: Set<String> = []
     for index in 0..<140 {
-      world.timestampGroup(ms: 1_000)
+      world.advance(ms: 1_000)
       let payload = index % 10 == 3 ? #"{"_control":{"key":1}}"# : #"{"text":"_control"}"#
       let id = world.put(payload)
       if index % 10 == 3 { control.insert(id) }

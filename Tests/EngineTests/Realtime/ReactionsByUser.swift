@@ -67,7 +67,7 @@ import Testing
   @Test func aPageOnItsWayDoesNotUndoIt() throws {
     let (world, posted) = try world()
     world.server.react(conversation: world.room, id: posted[9], user: "b", reaction: "x")
-    world.timestampGroup(ms: 1_000)
+    world.advance(ms: 1_000)
     world.alter = { request, answer in
       if request.contains("get_messages") { try? tell(world, posted[9], "a") }
       return answer
@@ -78,7 +78,7 @@ import Testing
     #expect(try reactions(world, posted[9]) == #"{"x":["b","a"]}"#)
     world.alter = { $1 }
     // One that is asked for later is right, whatever it shows.
-    world.timestampGroup(ms: 1_000)
+    world.advance(ms: 1_000)
     try world.client.disconnected()
     try world.client.connected()
     try world.sync()

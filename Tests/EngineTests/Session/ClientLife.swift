@@ -124,7 +124,7 @@ import Testing
     var tried: [Int64] = []
     var lastMs: Int64 = 0
     for second in 0..<1_500 {
-      world.timestampGroup(ms: 1_000)
+      world.advance(ms: 1_000)
       let known = world.asked("mark_read").count
       _ = try world.client.advance()
       if second % 20 == 0 { try world.sync(.live) }

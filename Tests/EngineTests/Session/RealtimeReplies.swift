@@ -262,12 +262,12 @@ import Testing
     try world.connect()
     try world.hand(update(0))
     try world.replies()
-    world.timestampGroup(ms: 86_400_000)
+    world.advance(ms: 86_400_000)
     for number in 1..<300 { try world.hand(update(number)) }
     try world.replies()
     try world.hand(update(0))
     #expect(try world.client.stats().updatesRepeated == 1)
-    world.timestampGroup(ms: 3 * 86_400_000)
+    world.advance(ms: 3 * 86_400_000)
     try world.replies()
     for number in 300..<600 { try world.hand(update(number)) }
     try world.hand(update(1))

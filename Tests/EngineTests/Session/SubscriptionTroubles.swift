@@ -71,7 +71,7 @@ import Testing
     world.hear()
     world.reset()
     // The first pause is at most a second and a quarter.
-    world.timestampGroup(ms: 1_250)
+    world.advance(ms: 1_250)
     _ = try world.client.advance()
     try world.run()
     #expect(Set(world.asked("subscribe").map(World.subject)) == Set(Self.names))
@@ -103,7 +103,7 @@ import Testing
     let missed = world.post(1)
     if !isAnswered { world.lose("subscribe") }
     if isNew { try world.subscribe(to: name) }
-    world.timestampGroup(ms: 1_250)
+    world.advance(ms: 1_250)
     _ = try world.client.advance()
     try world.run()
     let heard = world.post(1)

@@ -131,7 +131,7 @@ import Testing
     world.server.createConversation(other, participants: ["me", "you"])
     world.post(30)
     for _ in 0..<30 {
-      world.timestampGroup(ms: 1_000)
+      world.advance(ms: 1_000)
       world.put(in: other)
     }
     try world.connect()
@@ -139,7 +139,7 @@ import Testing
     try world.sync(in: other)
     try world.client.disconnected()
     for _ in 0..<130 {
-      world.timestampGroup(ms: 1_000)
+      world.advance(ms: 1_000)
       world.put("\"missed\"", in: other)
     }
     world.post(130)

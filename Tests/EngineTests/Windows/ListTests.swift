@@ -68,7 +68,7 @@ import Testing
     try world.connectListening()
     let list = try TestList(world.client)
     try list.settle(world)
-    world.timestampGroup(ms: 1_000)
+    world.advance(ms: 1_000)
     for index in 0..<60 {
       let id = world.server.post(
         conversation: "r1", sender: "me", payload: "\"own\"", id: String(format: "z%02d", index),
@@ -148,7 +148,7 @@ import Testing
     world.server.failNext("unavailable", verb: "get_conversations")
     let sync = try world.client.sync(SyncRequest(kind: .conversations))
     try world.run()
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     _ = try world.client.advance()
     try list.settle(world)
     #expect(try world.client.syncStatus(sync).trouble == nil)

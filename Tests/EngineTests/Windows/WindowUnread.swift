@@ -19,7 +19,7 @@ import Testing
     try world.client.markRead(conversation: Array("room".utf8), ids: read)
     try world.run()
     try world.client.disconnected()
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     world.post(later, everyMs: kind.everyMs)
     try world.client.connected()
     let screen = try TestScreen(world, .unread, count: 10)
