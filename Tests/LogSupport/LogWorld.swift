@@ -304,7 +304,7 @@ package struct LogWorld<Table: InspectedLogTable> {
     for row in try book.table.all {
       guard let target = row.entry.change?.target, let other = try book.table.row(target),
         let mine = book.range(holding: row.place), let its = book.range(holding: other.place),
-        mine != its, !book.ranges[mine].isVoid, !book.ranges[its].isVoid,
+        mine != its, !book.ranges[mine].isUnverified, !book.ranges[its].isUnverified,
         book.ranges[mine].start == nil, server.index(of: target) != nil
       else { continue }
       guard row.place > other.place else {
@@ -393,7 +393,7 @@ package struct LogWorld<Table: InspectedLogTable> {
       let ids = rows.map { text($0.id) }
       let present = range.present.map { ">\($0.request)" } ?? ""
       let note = range.note.map { "(\($0.side) \(text($0.id)))" } ?? ""
-      let claims = range.isByTime ? "imported" : range.isVoid ? "void" : ""
+      let claims = range.isByTime ? "imported" : range.isUnverified ? "unverified" : ""
       let front = claims + (range.start != nil ? "|" : "")
       return "\(front)[\(ids.joined(separator: " "))]\(present)\(note)"
     }.joined(separator: " ")

@@ -133,7 +133,7 @@ package final class Client: Sendable {
         engine.report.logLines.append(
           .warn, "the open hook failed for payloads", Int64(clamping: failures))
       }
-      guard engine.tracker.link != .void else { throw .offline }
+      guard engine.tracker.link != .unusable else { throw .offline }
       let (receipt, reason) = try engine.take(frame, opened: opened, at: now)
       return (receipt, reason, engine.outbox.takeSeal())
     }
@@ -215,7 +215,7 @@ package final class Client: Sendable {
       state.syncsLeft = engine.scheduler.count &+ (isAll ? 1 : 0)
       state.requestsInFlight = engine.tracker.inFlight
       state.framesWaiting = engine.tracker.outbox.count + engine.acknowledgements.ready.count
-      state.reconnectWanted = engine.tracker.link == .void
+      state.reconnectWanted = engine.tracker.link == .unusable
       state.asOfUs = engine.memory.server.timeUs ?? 0
       let counts = try engine.countStored()
       state.readsPending = counts.readsPending

@@ -176,7 +176,7 @@ struct LogSync {
       case .above(let edge): edge.key.isEmpty ? range.low < edge.time : range.low <= edge.time
       default: false
       }
-    return isWithin && !range.isVoid ? row : nil
+    return isWithin && !range.isUnverified ? row : nil
   }
 
   private func isPresent(since began: UInt64) throws(StoreFailure) -> Bool {
@@ -220,12 +220,14 @@ struct LogSync {
       return try down(from: newest, WalkBound())
     case .below(let place):
       // The range right above the gap.
-      guard let at = book.ranges.firstIndex(where: { !$0.isVoid && $0.high >= place.time }) else {
+      guard let at = book.ranges.firstIndex(where: { !$0.isUnverified && $0.high >= place.time })
+      else {
         return present(job)
       }
       return try down(from: at, WalkBound(next: try top(of: at &- 1)))
     case .above(let place):
-      guard let at = book.ranges.lastIndex(where: { !$0.isVoid && $0.low < place.time }) else {
+      guard let at = book.ranges.lastIndex(where: { !$0.isUnverified && $0.low < place.time })
+      else {
         return present(job)
       }
       if at == book.newest { return isLive ? nil : present(job) }
@@ -280,7 +282,7 @@ struct LogSync {
     var found = try rows.first(above: time.saturating(minus: 1), through: .max)
     if found == nil { found = try rows.last(below: time, from: .min) }
     guard let found else { return nil }
-    if found.isClaimed, let at = book.range(holding: found.place), !book.ranges[at].isVoid {
+    if found.isClaimed, let at = book.range(holding: found.place), !book.ranges[at].isUnverified {
       return nil
     }
     return .entry(found.id)

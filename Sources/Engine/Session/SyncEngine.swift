@@ -154,7 +154,7 @@ final class SyncEngine {
         trouble(pending.purpose, failure: .timeout, retryAfterMs: 0, at: now)
       }
     }
-    if tracker.link == .void, !late.isEmpty {
+    if tracker.link == .unusable, !late.isEmpty {
       report.logLines.append((.warn, "no answer in time on a connection without request ids"))
       endInVain()
       report.tellHost()

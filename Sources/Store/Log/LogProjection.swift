@@ -109,7 +109,7 @@ package struct LogProjection {
   /// Writes what is whole: each range that is claimed, without the entries that are not.
   package func writeSpans(of book: LogBook<LogRows>) throws(StoreFailure) {
     var spans = SpanSet()
-    for range in book.ranges where !range.isVoid {
+    for range in book.ranges where !range.isUnverified {
       let low: Position = range.start == nil ? .before(timestampGroup: range.low) : .min
       spans.insert(low, .after(timestampGroup: range.high))
     }

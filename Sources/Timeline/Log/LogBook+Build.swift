@@ -158,7 +158,7 @@ extension LogBook {
     var range = LogRange(low: 0, high: 0, connection: facts.connection)
     range.start = run.start
     range.present = run.present
-    for part in parts where part.isInOrder && !part.range.isVoid {
+    for part in parts where part.isInOrder && !part.range.isUnverified {
       if part.isBottom, part.below.goesOn, range.start == nil { range.start = part.range.start }
       if part.above.goesOn, let present = part.range.present {
         // What was whole up to a moment is so, however far it grows.
@@ -174,7 +174,7 @@ extension LogBook {
   ) throws(Table.Failure) {
     var lower = run.lower.map { [$0] } ?? []
     var upper = run.upper.map { [$0] } ?? []
-    for part in parts where !part.range.isVoid {
+    for part in parts where !part.range.isUnverified {
       if isPlanted(.firstTokenStays) {
         lower = part.range.lower + lower
         upper = part.range.upper + upper
@@ -372,5 +372,5 @@ extension LogEntry {
 
 extension LogRange {
   /// Edits shown in place do not count that were heard before this request.
-  fileprivate var decides: UInt64 { isVoid ? 0 : present?.request ?? 0 }
+  fileprivate var decides: UInt64 { isUnverified ? 0 : present?.request ?? 0 }
 }

@@ -107,7 +107,7 @@ extension LogBook {
       piece.lower = try tokens(range.lower, in: piece)
       piece.upper = try tokens(range.upper, in: piece)
       pieces.append(piece)
-      if range.start != nil, !range.isVoid, at + 1 < ranges.count {
+      if range.start != nil, !range.isUnverified, at + 1 < ranges.count {
         loose = try table.rows(from: piece.low, through: piece.high)
           .filter { $0.entry.change?.target != nil }
       }

@@ -57,7 +57,7 @@ extension LogBook {
       return isTop(row) ? id : nil
     }
     guard let bytes = push.before else { return nil }
-    for range in ranges where !range.isVoid {
+    for range in ranges where !range.isUnverified {
       for token in range.upper
       where token.bytes == bytes && token.connection == facts.connection {
         if let row = try topRow(of: range), row.id == token.id { return row.id }
@@ -67,7 +67,8 @@ extension LogBook {
   }
 
   private func isTop(_ row: LogRow) -> Bool {
-    range(holding: row.place).map { ranges[$0].high == row.place && !ranges[$0].isVoid } ?? false
+    range(holding: row.place).map { ranges[$0].high == row.place && !ranges[$0].isUnverified }
+      ?? false
   }
 
   // MARK: Tokens that are refused
@@ -96,9 +97,9 @@ extension LogBook {
     var outer = LogRange(
       low: side == .above ? edge.place : range.low, high: side == .above ? range.high : edge.place,
       connection: range.connection)
-    outer.isVoid = range.isVoid
+    outer.isUnverified = range.isUnverified
     outer.note = LogNote(side, of: id, issued: facts.issued)
-    let startedLog = range.start != nil && !range.isVoid && side == .below
+    let startedLog = range.start != nil && !range.isUnverified && side == .below
     if side == .above {
       ranges[at].high = row.place
       ranges[at].present = nil

@@ -185,7 +185,7 @@ extension LogBook {
     case .unnamed: break
     }
     if isPlanted(.inPlaceStays) { return true }
-    guard let own, !ranges[own].isVoid, let present = ranges[own].present else { return true }
+    guard let own, !ranges[own].isUnverified, let present = ranges[own].present else { return true }
     return present.request <= row.heard
   }
 

@@ -128,10 +128,10 @@ package struct LogRange: Equatable, Sendable {
   package var upper: [LogToken] = []
   package var note: LogNote?
   /// Its entries are shown where they stood, and nothing is claimed of them.
-  package var isVoid = false
+  package var isUnverified = false
   /// It holds what goes by its times, as what was imported: it claims nothing either, not even that
   /// its neighbours are some.
-  package var isByTime = false { didSet { if isByTime { isVoid = true } } }
+  package var isByTime = false { didSet { if isByTime { isUnverified = true } } }
   /// The connection in which it was last read.
   package var connection: UInt64
 

@@ -76,10 +76,10 @@ package struct LogWalk: Sendable {
     self.goal = goal
     self.idle = idle
     began = book.facts.issued
-    let newest = book.newest ?? book.ranges.lastIndex { !$0.isVoid }
+    let newest = book.newest ?? book.ranges.lastIndex { !$0.isUnverified }
     // A sync that was content with the newest page has left what lies between.
     let lowest = newest.flatMap {
-      book.ranges[..<$0].firstIndex { !$0.isVoid && $0.present != nil }
+      book.ranges[..<$0].firstIndex { !$0.isUnverified && $0.present != nil }
     }
     target = try Self.top(lowest ?? newest, book)
     head = try Self.top(newest, book)
@@ -144,7 +144,9 @@ package struct LogWalk: Sendable {
   func askDown<Table: LogTable>(
     _ book: LogBook<Table>, from id: [UInt8]
   ) throws(Table.Failure) -> Next {
-    guard let at = try book.range(of: id), !book.ranges[at].isVoid else { return .ended(.gap) }
+    guard let at = try book.range(of: id), !book.ranges[at].isUnverified else {
+      return .ended(.gap)
+    }
     let range = book.ranges[at]
     if range.start != nil { return .ended(.done) }
     if !jumps, let token = range.lower.first(where: book.isUsable) {
@@ -158,7 +160,9 @@ package struct LogWalk: Sendable {
   private func askUp<Table: LogTable>(
     _ book: LogBook<Table>, from id: [UInt8]
   ) throws(Table.Failure) -> Next {
-    guard let at = try book.range(of: id), !book.ranges[at].isVoid else { return .ended(.gap) }
+    guard let at = try book.range(of: id), !book.ranges[at].isUnverified else {
+      return .ended(.gap)
+    }
     let range = book.ranges[at]
     if let head, let top = try book.range(of: head), top != at {
       return try askDown(book, from: head)
@@ -175,7 +179,7 @@ package struct LogWalk: Sendable {
   private func askPresent<Table: LogTable>(
     _ book: LogBook<Table>
   ) throws(Table.Failure) -> Next {
-    guard let head, let index = try book.range(of: head), !book.ranges[index].isVoid,
+    guard let head, let index = try book.range(of: head), !book.ranges[index].isUnverified,
       let token = book.ranges[index].upper.first(where: book.isUsable)
     else { return .ask(.newest, carried: nil) }
     return .ask(.after(token), carried: nil)

@@ -151,7 +151,7 @@ import Testing
     #expect(try world.lies() == [])
   }
 
-  /// An answer that nobody waits for is of no use; a frame of a void connection is refused.
+  /// An answer that nobody waits for is of no use; a frame of an unusable connection is refused.
   @Test func answersAreNotTaken() throws {
     let world = try offline()
     world.advance(ms: 60_000)

@@ -153,7 +153,7 @@ import Testing
   }
 
   /// Without ids a late answer cannot be told from the next one: the connection is
-  /// void, and the host is asked to make a new one.
+  /// unusable, and the host is asked to make a new one.
   @Test(arguments: ServerKind.all)
   func aLateAnswerWithoutAnIdIsNotTaken(_ kind: ServerKind) throws {
     var kind = kind

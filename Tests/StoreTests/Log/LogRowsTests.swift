@@ -206,7 +206,7 @@ extension LogRows: InspectedLogTable {
         if random.chance(0.3) {
           range.note = LogNote(random.chance(0.5) ? .above : .below, of: bytes("n"), issued: 4)
         }
-        range.isVoid = random.chance(0.2)
+        range.isUnverified = random.chance(0.2)
         range.isByTime = random.chance(0.1)
         for _ in 0..<random.below(3) { range.lower.append(token()) }
         for _ in 0..<random.below(3) { range.upper.append(token()) }
