@@ -106,7 +106,7 @@ package struct LogRanges {
 
   // MARK: Ranges
 
-  private static let isUnverified: Int64 = 1
+  static let isUnverified: Int64 = 1
   private static let isByTime: Int64 = 2
 
   private func ranges(_ cid: Int64) throws(StoreFailure) -> [LogRange] {

@@ -113,7 +113,8 @@ package struct LogRows: LogTable {
         """
         SELECT id, place, stored, heard, flags, time, kind, target, user, detail, editor, body
         FROM entry INDEXED BY entry_marked
-        WHERE cid = ? AND flags & 7 != 0 AND place BETWEEN ? AND ? ORDER BY place
+        WHERE cid = ? AND flags & 7 /* LogRows.changedInPlace */ != 0 AND place BETWEEN ? AND ?
+        ORDER BY place
         """, cid, low, high))
   }
 
@@ -127,7 +128,7 @@ package struct LogRows: LogTable {
   static let editedSince: StaticString = """
     SELECT id, place, stored, heard, flags, time, kind, target, user, detail, editor, body
     FROM entry INDEXED BY entry_edited
-    WHERE cid = ? AND flags & 6 != 0 AND heard >= ? AND heard < ?
+    WHERE cid = ? AND flags & 6 /* LogRows.anyEdit */ != 0 AND heard >= ? AND heard < ?
     """
 
   package func lastWithoutTarget(isClaimed: Bool) throws(StoreFailure) -> Int64? {
@@ -136,7 +137,8 @@ package struct LogRows: LogTable {
 
   static let lastWithoutTarget: StaticString = """
     SELECT place FROM entry INDEXED BY entry_blurred
-    WHERE cid = ? AND flags & 8 = ? AND flags & 1 != 0 AND kind IS NOT NULL AND target IS NULL
+    WHERE cid = ? AND flags & 8 /* LogRows.unclaimed */ = ?
+      AND flags & 1 /* LogRows.deleted */ != 0 AND kind IS NOT NULL AND target IS NULL
     ORDER BY place DESC LIMIT 1
     """
 
@@ -145,14 +147,15 @@ package struct LogRows: LogTable {
       tx.connection.statement(
         """
         SELECT id, place, stored, heard, flags, time, kind, target, user, detail, editor, body
-        FROM entry INDEXED BY entry_doubted WHERE cid = ? AND flags & 8 != 0 AND place > ?
+        FROM entry INDEXED BY entry_doubted
+        WHERE cid = ? AND flags & 8 /* LogRows.unclaimed */ != 0 AND place > ?
         ORDER BY place LIMIT 1
         """, cid, place))
   }
 
   static let unclaimedPlaces: StaticString = """
     SELECT place FROM entry INDEXED BY entry_doubted
-    WHERE cid = ? AND flags & 8 != 0 ORDER BY place DESC LIMIT ?
+    WHERE cid = ? AND flags & 8 /* LogRows.unclaimed */ != 0 ORDER BY place DESC LIMIT ?
     """
 
   /// The places of which nothing is claimed, the newest first.
@@ -213,10 +216,12 @@ package struct LogRows: LogTable {
 // MARK: Columns
 
 extension LogRows {
-  private static let deleted: Int64 = 1
-  private static let edited: Int64 = 2
-  private static let editedBy: Int64 = 4
-  private static let unclaimed: Int64 = 8
+  static let deleted: Int64 = 1
+  static let edited: Int64 = 2
+  static let editedBy: Int64 = 4
+  static let unclaimed: Int64 = 8
+  static let anyEdit = edited | editedBy
+  static let changedInPlace = deleted | anyEdit
 
   private static func flags(_ row: LogRow) -> Int64 {
     var flags = row.entry.isDeleted ? deleted : 0
