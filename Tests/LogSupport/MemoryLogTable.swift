@@ -124,8 +124,8 @@ package struct MemoryLogTable: InspectedLogTable {
     all.filter { $0.entry.isMarkedInPlace && low <= $0.place && $0.place <= high }
   }
 
-  package func edited(heard: Range<UInt64>) -> [LogRow] {
-    all.filter { $0.entry.edited != .no && heard.contains($0.heard) }
+  package func edited(received: Range<UInt64>) -> [LogRow] {
+    all.filter { $0.entry.edited != .no && received.contains($0.received) }
   }
 
   package func lastWithoutTarget(isClaimed: Bool) -> Int64? {

@@ -70,7 +70,7 @@ package struct LogProjection {
     message.order = row.place
     // Whatever else goes by time was told by this server.
     let isImported =
-      row.heard == 0 && book.range(holding: row.place).map { book.ranges[$0].isByTime } ?? false
+      row.received == 0 && book.range(holding: row.place).map { book.ranges[$0].isByTime } ?? false
     if isImported { message.flags.insert(.imported) }
     if state.isEdited {
       message.flags.insert(.edited)

@@ -118,10 +118,11 @@ package struct LogRows: LogTable {
         """, cid, low, high))
   }
 
-  package func edited(heard: Range<UInt64>) throws(StoreFailure) -> [LogRow] {
+  package func edited(received: Range<UInt64>) throws(StoreFailure) -> [LogRow] {
     try all(
       tx.connection.statement(
-        Self.editedSince, cid, Int64(clamping: heard.lowerBound), Int64(clamping: heard.upperBound))
+        Self.editedSince, cid, Int64(clamping: received.lowerBound),
+        Int64(clamping: received.upperBound))
     )
   }
 
@@ -181,7 +182,7 @@ package struct LogRows: LogTable {
     func bind(_ columns: inout Parameters) {
       columns.bind(row.place)
       columns.bind(row.stored)
-      columns.bind(row.heard)
+      columns.bind(row.received)
       columns.bind(Self.flags(row))
       columns.bind(entry.timeUs)
       columns.bind(kind)
@@ -264,7 +265,7 @@ extension LogRows {
     let place = row.int(1)
     // The log reckons with places that it has given.
     guard logPlaces.contains(place) else { throw .damaged }
-    var found = LogRow(entry: entry, place: place, stored: row.uint(2), heard: row.uint(3))
+    var found = LogRow(entry: entry, place: place, stored: row.uint(2), received: row.uint(3))
     found.isClaimed = flags & unclaimed == 0
     return found
   }

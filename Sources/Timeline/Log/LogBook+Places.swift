@@ -360,12 +360,12 @@ extension LogBook {
   /// Of two ranges that exclude each other the one that was told last is there, or the longer one.
   private func isOlder(_ rows: [LogRow], than index: Int) throws(Table.Failure) -> Bool {
     let held = try table.rows(from: ranges[index].low, through: ranges[index].high)
-    let (theirs, mine) = (Self.heard(rows), Self.heard(held))
+    let (theirs, mine) = (Self.received(rows), Self.received(held))
     return theirs == mine ? rows.count <= held.count : theirs < mine
   }
 
-  private static func heard(_ rows: [LogRow]) -> UInt64 {
-    rows.filter(\.isClaimed).map(\.heard).max() ?? 0
+  private static func received(_ rows: [LogRow]) -> UInt64 {
+    rows.filter(\.isClaimed).map(\.received).max() ?? 0
   }
 
   /// Drops a range that is proven to lie below another one and changes an entry of it: it is in the

@@ -186,7 +186,7 @@ extension LogBook {
     }
     if isPlanted(.inPlaceStays) { return true }
     guard let own, !ranges[own].isUnverified, let present = ranges[own].present else { return true }
-    return present.request <= row.heard
+    return present.request <= row.received
   }
 
   /// Where an edit shown in place was taken back, what the message said before is to be read.

@@ -1,6 +1,6 @@
 /// What is known of one conversation that a server keeps as a log.
 ///
-/// It is handed what was heard, and brings ranges and rows to where that proves them to be. It
+/// It is handed what was received, and brings ranges and rows to where that proves them to be. It
 /// asks nobody (`LogWalk` says what is to be asked) and reads no clock. Rule protected: two entries
 /// are called neighbours only where a page or a push showed them so, in this history of the
 /// server's.

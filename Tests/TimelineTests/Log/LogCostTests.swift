@@ -82,7 +82,7 @@ private struct CountedLogTable: LogTable {
     counted(rows.markedInPlace(from: low, through: high))
   }
 
-  func edited(heard: Range<UInt64>) -> [LogRow] { counted(rows.edited(heard: heard)) }
+  func edited(received: Range<UInt64>) -> [LogRow] { counted(rows.edited(received: received)) }
 
   func lastWithoutTarget(isClaimed: Bool) -> Int64? {
     counter.read += 1
