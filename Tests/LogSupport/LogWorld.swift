@@ -105,7 +105,7 @@ package struct LogWorld<Table: InspectedLogTable> {
     }
   }
 
-  private mutating func hear() throws {
+  private mutating func receivePushes() throws {
     while !waiting.isEmpty, random.chance(0.7) {
       let push = waiting[0]
       if random.chance(0.8) { waiting.removeFirst() } else { waiting[0].isFirst = false }
@@ -171,13 +171,13 @@ package struct LogWorld<Table: InspectedLogTable> {
       requests += 1
       if !isQuiet {
         for _ in 0..<random.below(3) { try event() }
-        try hear()
+        try receivePushes()
         if ask.connection != book.facts.connection { return nil }
       }
       let answer = server.answer(ask.place, limit: 1 + random.below(8))
       if !isQuiet {
         for _ in 0..<random.below(2) { try event() }
-        try hear()
+        try receivePushes()
         // Cut off, or restored meanwhile: the answer is lost.
         if ask.connection != book.facts.connection { return nil }
         if random.chance(0.05) {

@@ -116,7 +116,7 @@ extension World {
 
   /// All updates have come and were replied to: what is stored equals the server, though no page
   /// was asked for since.
-  func checkHeardAtRest() throws {
+  func checkReceivedAtRest() throws {
     guard knobs.updates.isOn, let probe else { return }
     if knobs.envelope {
       try until("updates are pending") {

@@ -84,7 +84,7 @@ extension World {
     let counts = try images().map(\.rows.count)
     trace.note(nowUs, "after the power: \(counts) rows")
     try lookAfterPowerCut(marked)
-    try hearAfterPowerCut()
+    try recallAfterPowerCut()
     try draftsAfterPowerCut()
     try checkActs("after a loss of power")
     planReconnect(afterUs: isQuiet ? 10_000 : Int64(deviceDice.below(3_000_000)))

@@ -10,7 +10,7 @@ extension World {
     try endYear()
     try endRetention()
     try settleOperations()
-    try checkHeardAtRest()
+    try checkReceivedAtRest()
     if knobs.screens > 0 { try finishScreens() }
     for index in present { try syncUntilGood(index) }
     if findings.restores > 0 {

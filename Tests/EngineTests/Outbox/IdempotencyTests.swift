@@ -188,7 +188,7 @@ import Testing
     try world.run()
     try world.wait(ms: 120_000)
     #expect(try world.standing(said.operation) == .unknown)
-    world.hear()
+    world.answerAll()
     try folder.kill(world)
     try world.connect()
     try world.run()
@@ -217,7 +217,7 @@ import Testing
       """)
     try world.run()
     #expect(try world.standing(said.operation) == .refused)
-    world.hear()
+    world.answerAll()
     try world.breakConnection()
     #expect(
       try world.client.editOperation(
@@ -262,7 +262,7 @@ import Testing
       """)
     world.lose("create_conversation")
     try world.run()
-    world.hear()
+    world.answerAll()
     try world.breakConnection()
     try world.run()
     try world.wait(ms: 120_000)

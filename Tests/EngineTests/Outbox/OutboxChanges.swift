@@ -167,7 +167,7 @@ import Testing
     let (operation, _) = try world.say("rude")
     world.lose("send_message")
     try world.run()
-    world.hear()
+    world.answerAll()
     let id = try #require(world.server.newestIDs(world.room, 1).first)
     world.server.delete(conversation: world.room, ids: [id])
     _ = world.server.drain(token)

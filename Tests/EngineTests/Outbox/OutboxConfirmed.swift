@@ -70,7 +70,7 @@ import Testing
       #expect(try isShown(world, mine, theirs))
     }
     #expect(world.served() == ["edited"])
-    world.hear()
+    world.answerAll()
     world.client.close()
   }
 

@@ -170,7 +170,7 @@ import Testing
       #"{"type":"delete_conversation","conversation_id":"mine"}"#
     ).operation
     #expect(world.server.conversationIDs.count == 2)
-    world.hear()
+    world.answerAll()
     try world.breakConnection()
     try world.wait(ms: 100_000)
     #expect(try world.standing(gone) == .done)

@@ -75,7 +75,7 @@ import Testing
           """.utf8))
       try world.run()
     }
-    world.hear()
+    world.answerAll()
     try world.wait(ms: 20_000)
     #expect(try world.standing(said.operation) == .done)
     #expect(world.served() == [seals ? "edited two" : "two"])
@@ -195,7 +195,7 @@ import Testing
     #expect(try world.waiting(said.operation) == .nothing)
     #expect(try world.texts() == ["one", "two"])
     #expect(try world.client.retry(said.operation))
-    world.hear()
+    world.answerAll()
     try world.wait(ms: 60_000)
     #expect(try world.standing(said.operation) == .done)
     #expect(try world.texts() == ["two"])

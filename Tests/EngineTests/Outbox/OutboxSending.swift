@@ -134,7 +134,7 @@ import Testing
     world.lose("send_message") { true }
     try world.say("stuck")
     try world.run()
-    world.hear()
+    world.answerAll()
     try world.say("free", in: "other")
     try world.say("behind")
     try world.run()
@@ -154,7 +154,7 @@ import Testing
     #expect(try world.standing(operation) == .inFlight)
     #expect(try world.client.cancel(operation: operation) == false)
     #expect(try world.client.retry(operation) == false)
-    world.hear()
+    world.answerAll()
     try world.breakConnection()
     try world.run()
     #expect(world.served() == ["hello"])

@@ -46,7 +46,7 @@ import Testing
     try world.run()
     #expect(kept.count == 2)
     for answer in kept { try world.hand(answer) }
-    world.hear()
+    world.answerAll()
     try world.say("three")
     try world.run()
     #expect(try world.texts() == ["one", "two", "three"])
@@ -136,7 +136,7 @@ import Testing
     }
     #expect(tried.count > 20)
     #expect(tried.max() ?? .max <= 90)
-    world.hear()
+    world.answerAll()
     try world.wait(ms: 100_000)
     #expect(try world.client.state().readsPending == 0)
   }

@@ -40,7 +40,7 @@ import Testing
     #expect(world.served() == ["hello"])
     #expect(Set(world.asked("subscribe").map(World.subject)) == Set(Self.names))
     // Once they are answered, all is as it was.
-    world.hear()
+    world.answerAll()
     try world.wait(ms: 2_000_000)
     world.reset()
     try world.breakConnection()
@@ -68,7 +68,7 @@ import Testing
     try world.connect()
     try world.run()
     #expect(world.asked("subscribe").map(World.subject) == Self.names)
-    world.hear()
+    world.answerAll()
     world.reset()
     // The first pause is at most a second and a quarter.
     world.advance(ms: 1_250)
@@ -110,7 +110,7 @@ import Testing
     try world.run()
     #expect(try world.lies() == [])
     #expect(try world.cached().last == heard.last)
-    world.hear()
+    world.answerAll()
     try world.wait(ms: 200_000)
     #expect(try Array(world.cached().suffix(2)) == missed + heard)
     #expect(try world.lies() == [])

@@ -75,7 +75,7 @@ extension World {
     if arrives {
       lose("send_message")
       try run()
-      hear()
+      answerAll()
     } else {
       _ = try client.nextFrame()
     }
@@ -144,7 +144,7 @@ extension World {
     }
   }
 
-  func hear() { alter = { $1 } }
+  func answerAll() { alter = { $1 } }
 
   /// Lets time-outs pass, and what follows from them happen.
   func wait(ms: Int64) throws {

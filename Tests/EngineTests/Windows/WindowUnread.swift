@@ -62,7 +62,7 @@ import Testing
       try screen.poll()
     }
     #expect(try screen.ids() == world.order().suffix(19))
-    world.hear()
+    world.answerAll()
     try world.wait(ms: 600_000)
     try screen.settle(world)
     let number = try screen.state().anchor

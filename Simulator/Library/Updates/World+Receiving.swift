@@ -9,38 +9,38 @@ extension World {
   var probe: TidelineClient? { client as? TidelineClient }
 
   /// What is known before a frame is handed over.
-  struct Hearing {
+  struct Receiving {
     var isRepeat = false
     var before: [SimPage] = []
   }
 
-  func beginHearing(_ bytes: [UInt8]) throws -> Hearing {
-    guard knobs.updates.isOn else { return Hearing() }
+  func beginReceiving(_ bytes: [UInt8]) throws -> Receiving {
+    guard knobs.updates.isOn else { return Receiving() }
     if knobs.updates.foreignCopies, !isQuiet, deviceDice.chance(0.08) {
-      try hearForeign(bytes)
+      try receiveForeign(bytes)
     }
-    var hearing = Hearing()
+    var receiving = Receiving()
     pushLog.inHand = bytes
     guard Frames.type(bytes) == "update", let ref = Frames.string("ref", bytes), pushLog.knows(ref),
       !diskFailureIsArmed, !killIsArmed
-    else { return hearing }
-    hearing.isRepeat = true
+    else { return receiving }
+    receiving.isRepeat = true
     pushLog.repeats += 1
     try drainFeed()
-    if deviceDice.chance(0.2) { hearing.before = try images() }
-    return hearing
+    if deviceDice.chance(0.2) { receiving.before = try images() }
+    return receiving
   }
 
-  func endHearing(_ hearing: Hearing, _ bytes: [UInt8], _ receipt: SimReceipt) throws {
+  func endReceiving(_ receiving: Receiving, _ bytes: [UInt8], _ receipt: SimReceipt) throws {
     pushLog.inHand = nil
     guard knobs.updates.isOn, receipt != .ignored else { return }
     try noteSuspicion()
-    if hearing.isRepeat {
+    if receiving.isRepeat {
       guard receipt == .applied else { throw Violation("an update that came again was \(receipt)") }
       if let numbers = try client.changes(after: changeSeq), !numbers.isEmpty {
         throw Violation("an update that came again changed something: \(Frames.brief(bytes))")
       }
-      if !hearing.before.isEmpty, try images() != hearing.before {
+      if !receiving.before.isEmpty, try images() != receiving.before {
         throw Violation("an update that came again shows: \(Frames.brief(bytes))")
       }
       return
@@ -73,7 +73,7 @@ extension World {
   }
 
   /// The same frame for somebody else.
-  private func hearForeign(_ bytes: [UInt8]) throws {
+  private func receiveForeign(_ bytes: [UInt8]) throws {
     let mine = Array("\"account\":\"\(Self.account)\"".utf8)
     guard !diskFailureIsArmed, !killIsArmed, let at = Frames.find(mine, in: bytes, from: 0)
     else { return }
@@ -147,7 +147,7 @@ extension World {
   }
 
   /// The process was killed. All that had been taken is there; the frame in hand is, or is not.
-  func hearAfterKill() throws {
+  func recallAfterKill() throws {
     guard knobs.updates.isOn, let probe else { return }
     pushLog.liveLinks = [:]
     let things = try probe.things()
@@ -175,7 +175,7 @@ extension World {
   }
 
   /// The power went. All that was replied to is there, and nothing out of its order.
-  func hearAfterPowerCut() throws {
+  func recallAfterPowerCut() throws {
     guard knobs.updates.isOn, let probe else { return }
     pushLog.liveLinks = [:]
     pushLog.inHand = nil
