@@ -48,7 +48,7 @@ import Timeline
     try screen.settle(world)
     let truth = world.truth()
     let shown = Array(try screen.ids().suffix(20))
-    try tellDeleted(shown, world)
+    try pushDeleted(shown, world)
     try world.disconnect()
     try screen.settle(world)
     #expect(try screen.ids() == Array(truth[80..<100]))
@@ -203,7 +203,7 @@ import Timeline
   }
 
   /// The server tells of deletions; what is asked because of it is not answered.
-  private func tellDeleted(_ ids: [String], _ world: World) throws {
+  private func pushDeleted(_ ids: [String], _ world: World) throws {
     for id in ids {
       let frame =
         #"{"type":"message_deleted","conversation_id":"room","message_ids":["\#(id)"]}"#
@@ -217,7 +217,7 @@ import Timeline
     world.post(100)
     try world.connectListening()
     let screen = try world.window(count: 20)
-    try tellDeleted(try screen.ids(), world)
+    try pushDeleted(try screen.ids(), world)
     try world.disconnect()
     try screen.settle(world)
     let state = try screen.state()

@@ -215,7 +215,7 @@ private struct World {
     if isLong, let wrong = compareKeys(steps) { return wrong }
     if rebuilding {
       let rows = window.items(0..<window.count)
-      forget(rows)
+      dropGone(rows)
       model.rebuild(
         rows.enumerated().map { row, item in
           ModelRow(
@@ -231,7 +231,7 @@ private struct World {
   }
 
   /// What is known of rows that are gone, once it is much.
-  private mutating func forget(_ rows: [WindowList.Item]) {
+  private mutating func dropGone(_ rows: [WindowList.Item]) {
     guard told.count > 2 * rows.count + 20 else { return }
     let there = Set(rows.map(\.number))
     told = told.filter { there.contains($0.key) }
