@@ -62,7 +62,7 @@ let libraryLink: [LinkerSetting] = [
       ?? ["-Xlinker", "-z", "-Xlinker", "pack-relative-relocs"]),
 ]
 
-func room(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+func module(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .target(name: name, dependencies: dependencies, swiftSettings: strict)
 }
 
@@ -82,17 +82,17 @@ let package = Package(
     .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
     .target(name: "Support", dependencies: ["CSQLite"]),
 
-    // The rooms. An arrow points down; ARCHITECTURE.md has the picture.
+    // The modules. An arrow points down; ARCHITECTURE.md has the picture.
     .target(name: "BaseC"),
-    room("Base", ["BaseC"]),
-    room("Timeline", ["Base"]),
-    room("Viewport", ["Base"]),
-    room("Wire", ["Base"]),
-    room("Text", ["Base"]),
-    room("Vault", ["Base", "CSQLite", "CSodium", "Support"]),
-    room("Store", ["Base", "Timeline", "Text", "Vault", "CSQLite", "Support"]),
-    room("Engine", ["Base", "Timeline", "Wire", "Store"]),
-    room("ABI", ["Base", "Engine", "Viewport", "CTideline"]),
+    module("Base", ["BaseC"]),
+    module("Timeline", ["Base"]),
+    module("Viewport", ["Base"]),
+    module("Wire", ["Base"]),
+    module("Text", ["Base"]),
+    module("Vault", ["Base", "CSQLite", "CSodium", "Support"]),
+    module("Store", ["Base", "Timeline", "Text", "Vault", "CSQLite", "Support"]),
+    module("Engine", ["Base", "Timeline", "Wire", "Store"]),
+    module("ABI", ["Base", "Engine", "Viewport", "CTideline"]),
 
     // The shared library: everything above, linked statically.
     .target(name: "Library", dependencies: ["ABI"], linkerSettings: libraryLink),

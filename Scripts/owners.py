@@ -14,11 +14,11 @@ import collections
 import pathlib
 import re
 
-ROOMS = ("Engine", "Store")
+MODULES = ("Engine", "Store")
 STORED_MAX = 15
 FILES_MAX = 8
 COORDINATOR = "SyncEngine"
-# The face hands inputs to it; the rest of the room is told what it needs.
+# The face hands inputs to it; the rest of the module is told what it needs.
 FACE = "Engine/Client"
 LIST = "Scripts/owners.txt"
 
@@ -61,7 +61,7 @@ def figures(sources, swift_code):
     """What each rule counts: {rule: {name: figure}}."""
     stored, files, named = {}, collections.defaultdict(set), {}
     for path, text in sources:
-        if path.parts[1] not in ROOMS:
+        if path.parts[1] not in MODULES:
             continue
         lines = list(swift_code(text))
         for kind, name, fields in types(lines):

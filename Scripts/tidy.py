@@ -30,8 +30,8 @@ TABLES = {"Sources/Text/UnicodeTables.swift"}
 # Folders that git ignores, for a folder without git.
 MADE = re.compile(r"/(\.build[^/]*|\.git|\.venv|out|__pycache__|[^/]*\.egg-info)/")
 
-# What a room may import, by architecture. System modules are listed with the rooms that use them.
-ROOMS = {
+# What a module may import, by architecture. System modules are listed with those that use them.
+MODULES = {
     "Base": {"BaseC", "Glibc"},
     "Timeline": {"Base"},
     "Viewport": {"Base"},
@@ -70,7 +70,7 @@ BANNED = [
 BANNED_NAMES = ("Utils", "Helper", "Manager")
 
 # Where a number may come from outside, so that arithmetic that can overflow is reviewed by line.
-COUNTED_ROOMS = ("Wire", "Store", "Engine")
+COUNTED_MODULES = ("Wire", "Store", "Engine")
 ARITHMETIC = "Scripts/arithmetic.txt"
 TRAPPING = [
     # An operator with space around it; `&+` and its like wrap around.
@@ -169,13 +169,13 @@ def banned(path, text):
 def imports(path, text):
     if not is_source(path):
         return
-    room = path.parts[1]
-    allowed = ROOMS.get(room)
+    module = path.parts[1]
+    allowed = MODULES.get(module)
     for number, code in swift_code(text):
         match = re.match(r"\s*(\w+)?\s*import\s+(?:struct |class |enum |func )?(\w+)", code)
         if match and allowed is not None:
             if match.group(2) not in allowed:
-                yield number, f"{room} may not import {match.group(2)}"
+                yield number, f"{module} may not import {match.group(2)}"
             if match.group(1) == "public" and match.group(2) != "CTideline":
                 yield number, "only CTideline is imported publicly"
 
@@ -217,7 +217,7 @@ def marks(path, text):
 
 def arithmetic(path, text):
     """(number, code, why) of lines whose arithmetic traps where a number is too great."""
-    if not is_source(path) or path.parts[1] not in COUNTED_ROOMS:
+    if not is_source(path) or path.parts[1] not in COUNTED_MODULES:
         return
     for number, code in swift_code(text):
         left = re.sub(r"func (?:[-+*<]+)", "", code).rstrip()

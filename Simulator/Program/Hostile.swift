@@ -91,7 +91,7 @@ func runHostile() -> Never {
     var from = option("--from", 1)
     var left = option("--seeds", 100)
     // A part that a trap has taken down goes on behind that seed.
-    while left > 0, let trapped = followHostile(part, jobs, from, left, tally) {
+    while left > 0, let trapped = runHostilePart(part, jobs, from, left, tally) {
       let next = trapped + jobs - part
       left -= next - from
       from = next
@@ -101,7 +101,7 @@ func runHostile() -> Never {
 }
 
 /// The number of the seed that took the process down; nil where it ended well.
-private func followHostile(
+private func runHostilePart(
   _ part: Int, _ parts: Int, _ from: Int, _ count: Int, _ tally: HostileTally
 ) -> Int? {
   let process = Process()

@@ -84,7 +84,7 @@ final class Parts: @unchecked Sendable {
       var done = 0
       // A task that takes its process down fails, and another process goes on behind it.
       for _ in 0..<Self.restartsMax {
-        let trouble = follow(part, behind: done) { report in
+        let trouble = runPart(part, behind: done) { report in
           done += 1
           turn.withLock { take(report) }
         }
@@ -107,7 +107,7 @@ final class Parts: @unchecked Sendable {
   private static let restartsMax = 20
 
   /// Runs one part from behind its first tasks and hands on its reports; gives what went wrong.
-  private func follow(_ part: Int, behind: Int, _ take: (Report) -> Void) -> String? {
+  private func runPart(_ part: Int, behind: Int, _ take: (Report) -> Void) -> String? {
     let process = Process()
     let pipe = Pipe()
     process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
@@ -147,7 +147,7 @@ final class Parts: @unchecked Sendable {
     each(verdict)
   }
 
-  /// What a part owes when it has ended, in its order: the first is the one it ended in.
+  /// What a part has left when it has ended, in its order: the first is the one it ended in.
   private func giveUp(_ left: Set<Plan.Task>, _ why: String) {
     for task in left.sorted(by: {
       ($0.number, $0.isAgain ? 1 : 0) < ($1.number, $1.isAgain ? 1 : 0)

@@ -1,4 +1,4 @@
-/// Text as JSON prints it: the one codec of strings, for all rooms.
+/// Text as JSON prints it: the one codec of strings, for all modules.
 ///
 /// What is read was mostly found to be well-formed before, and nothing here relies on it: a wrong
 /// byte gives a wrong value, never a trap.

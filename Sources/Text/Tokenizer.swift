@@ -47,7 +47,7 @@ package struct Tokenizer {
   /// It is given the same text each time. A text of megabytes takes no more memory than so many
   /// tokens.
   package mutating func next(_ text: Span<UInt8>, atLeast count: Int) -> Bool {
-    forget()
+    dropGiven()
     run(text, atLeast: count)
     return !list.entries.isEmpty
   }
@@ -79,7 +79,7 @@ package struct Tokenizer {
   }
 
   /// Lets go of the tokens that were given, but not of what is not ended.
-  private mutating func forget() {
+  private mutating func dropGiven() {
     let first = openPlace
     list.restart(keeping: list.count &- first)
     word.place &-= first

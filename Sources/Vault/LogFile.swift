@@ -77,7 +77,7 @@ private func truncateLog(_ file: SQLiteFile?, _ size: Int64) -> Int32 {
   guard let own = unsafe vaultFile(file), let base = unsafe own.pointee.base, size >= 0 else {
     return Code.truncateFailed
   }
-  unsafe own.forgetHalves()
+  unsafe own.clearHalves()
   let flushed = unsafe own.writeBatch()
   if flushed != SQLITE_OK { return flushed }
   let (whole, rest) = max(0, size &- logHeaderBytes).quotientAndRemainder(dividingBy: frameBytes)
@@ -103,7 +103,7 @@ private func readLog(
     let unit = unsafe own.pointee.unit
   else { return Code.readFailed }
   let size = Int64(count)
-  unsafe own.forgetHalves()
+  unsafe own.clearHalves()
   let flushed = unsafe own.writeBatch()
   if flushed != SQLITE_OK { return flushed }
   if offset < logHeaderBytes {
@@ -134,7 +134,7 @@ private func readLog(
 extension UnsafeMutablePointer where Pointee == tideline_file {
   /// Forgets what was said about a frame, unless the next call follows at once.
   @inline(__always)
-  func forgetHalves() {
+  func clearHalves() {
     unsafe pointee.pending_frame = 0
     unsafe pointee.whole_frame = 0
   }

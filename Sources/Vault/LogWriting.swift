@@ -28,7 +28,7 @@ func writeLog(
     return unsafe own.writeFrameHeader(number, bytes)
   }
   guard within == frameHeaderBytes && size == FileFormat.pageBytes else {
-    unsafe own.forgetHalves()
+    unsafe own.clearHalves()
     return Code.writeFailed
   }
   return unsafe own.writeFramePage(number, bytes)
@@ -39,7 +39,7 @@ extension UnsafeMutablePointer where Pointee == tideline_file {
     guard let base = unsafe pointee.base, let unit = unsafe pointee.unit,
       let bound = unsafe pointee.bound, let key = unsafe pointee.log_key
     else { return Code.writeFailed }
-    unsafe forgetHalves()
+    unsafe clearHalves()
     // The log begins anew, so what was gathered is of a transaction that was taken back.
     unsafe pointee.batch_count = 0
     unsafe UnitCipher.bind(bound, .logHeader, 0)
@@ -55,7 +55,7 @@ extension UnsafeMutablePointer where Pointee == tideline_file {
       return Code.writeFailed
     }
     let replaces = unsafe pointee.whole_frame == number
-    unsafe forgetHalves()
+    unsafe clearHalves()
     guard replaces else {
       unsafe pending.update(from: bytes, count: FileFormat.frameHeaderBytes)
       unsafe pointee.pending_frame = number
@@ -78,7 +78,7 @@ extension UnsafeMutablePointer where Pointee == tideline_file {
       return Code.writeFailed
     }
     let completes = unsafe pointee.pending_frame == number
-    unsafe forgetHalves()
+    unsafe clearHalves()
     if completes {
       guard unsafe isWellFormed(page, FrameSeal.pageNumber(pending)) else {
         return Code.writeFailed

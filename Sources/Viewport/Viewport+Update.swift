@@ -276,7 +276,7 @@ extension Viewport {
       sumUp(node)
     }
     for node in edit.doubtful where !tree[node].isGone && !isFresh.contains(node) { sumUp(node) }
-    follow(edit)
+    moveAnchor(edit)
     for node in edit.gone { tree.release(node) }
   }
 
@@ -289,7 +289,7 @@ extension Viewport {
   }
 
   /// Finds the anchor and the target where their rows went.
-  private mutating func follow(_ edit: Edit) {
+  private mutating func moveAnchor(_ edit: Edit) {
     if case .gap(let gap) = edit.anchor, let was = pin {
       let left = edit.candidates.first { !tree[$0.node].isGone && !edit.moved.contains($0.node) }
       if let left, !isPlanted(.anchorLost) {

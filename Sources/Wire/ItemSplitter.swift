@@ -101,7 +101,7 @@ package struct ItemSplitter: Sendable {
       if !isSpace { state = .begun }
       ahead = 0
     }
-    forget()
+    reset()
     return isSpace ? nil : last
   }
 
@@ -203,7 +203,7 @@ package struct ItemSplitter: Sendable {
   private mutating func close(at count: Int) -> Item {
     pass(count)
     number &+= 1
-    defer { forget() }
+    defer { reset() }
     return item(number)
   }
 
@@ -215,7 +215,7 @@ package struct ItemSplitter: Sendable {
     return Item(bytes: Array(bytes[first...]), number: number, isTooLong: isTooLong)
   }
 
-  private mutating func forget() {
+  private mutating func reset() {
     pending = []
     isTooLong = false
     (depth, isInString, isEscaped) = (0, false, false)

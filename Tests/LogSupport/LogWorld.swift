@@ -105,7 +105,7 @@ package struct LogWorld<Table: InspectedLogTable> {
     }
   }
 
-  private mutating func hear() throws {
+  private mutating func receivePushes() throws {
     while !waiting.isEmpty, random.chance(0.7) {
       let push = waiting[0]
       if random.chance(0.8) { waiting.removeFirst() } else { waiting[0].isFirst = false }
@@ -171,13 +171,13 @@ package struct LogWorld<Table: InspectedLogTable> {
       requests += 1
       if !isQuiet {
         for _ in 0..<random.below(3) { try event() }
-        try hear()
+        try receivePushes()
         if ask.connection != book.facts.connection { return nil }
       }
       let answer = server.answer(ask.place, limit: 1 + random.below(8))
       if !isQuiet {
         for _ in 0..<random.below(2) { try event() }
-        try hear()
+        try receivePushes()
         // Cut off, or restored meanwhile: the answer is lost.
         if ask.connection != book.facts.connection { return nil }
         if random.chance(0.05) {
@@ -304,7 +304,7 @@ package struct LogWorld<Table: InspectedLogTable> {
     for row in try book.table.all {
       guard let target = row.entry.change?.target, let other = try book.table.row(target),
         let mine = book.range(holding: row.place), let its = book.range(holding: other.place),
-        mine != its, !book.ranges[mine].isVoid, !book.ranges[its].isVoid,
+        mine != its, !book.ranges[mine].isUnverified, !book.ranges[its].isUnverified,
         book.ranges[mine].start == nil, server.index(of: target) != nil
       else { continue }
       guard row.place > other.place else {
@@ -333,9 +333,9 @@ package struct LogWorld<Table: InspectedLogTable> {
     }
     // What was deleted since may be the range's newest.
     guard last.0.place == range.high else { return }
-    let blurred = try book.blurred() ?? .min
+    let untrusted = try book.untrustedBelow() ?? .min
     for (row, _) in places
-    where row.entry.change == nil && row.isClaimed && row.place > blurred {
+    where row.entry.change == nil && row.isClaimed && row.place > untrusted {
       // What was rolled back unseen shows on until the range is read again.
       let changes = try book.table.changes(of: row.id)
       guard changes.allSatisfy({ server.index(of: $0.id) != nil }) else { continue }
@@ -393,7 +393,7 @@ package struct LogWorld<Table: InspectedLogTable> {
       let ids = rows.map { text($0.id) }
       let present = range.present.map { ">\($0.request)" } ?? ""
       let note = range.note.map { "(\($0.side) \(text($0.id)))" } ?? ""
-      let claims = range.isByTime ? "imported" : range.isVoid ? "void" : ""
+      let claims = range.isByTime ? "imported" : range.isUnverified ? "unverified" : ""
       let front = claims + (range.start != nil ? "|" : "")
       return "\(front)[\(ids.joined(separator: " "))]\(present)\(note)"
     }.joined(separator: " ")

@@ -124,11 +124,11 @@ package struct MemoryLogTable: InspectedLogTable {
     all.filter { $0.entry.isMarkedInPlace && low <= $0.place && $0.place <= high }
   }
 
-  package func edited(heard: Range<UInt64>) -> [LogRow] {
-    all.filter { $0.entry.edited != .no && heard.contains($0.heard) }
+  package func edited(received: Range<UInt64>) -> [LogRow] {
+    all.filter { $0.entry.edited != .no && received.contains($0.received) }
   }
 
-  package func lastBlurred(isClaimed: Bool) -> Int64? {
+  package func lastWithoutTarget(isClaimed: Bool) -> Int64? {
     all.last { row in
       row.entry.isDeleted && row.isClaimed == isClaimed && row.entry.change != nil
         && row.entry.change?.target == nil

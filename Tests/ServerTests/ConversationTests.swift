@@ -216,24 +216,24 @@ import Testing
     func ask(_ json: String) -> Answer {
       Answer(server.handle(Array(json.utf8), user: "eva", from: token).first ?? [])
     }
-    func heard() -> Int {
+    func pushedFrames() -> Int {
       for room in ["c", "d"] { server.post(conversation: room, sender: "jan", payload: "1") }
       return server.drain(token).count
     }
-    #expect(heard() == 0)
+    #expect(pushedFrames() == 0)
     #expect(ask(#"{"type":"subscribe","conversation_id":"c"}"#).data["epoch"] as? String == "1")
-    #expect(heard() == 1)
+    #expect(pushedFrames() == 1)
     #expect(ask(#"{"type":"unsubscribe","conversation_id":"c"}"#).code == "")
-    #expect(heard() == 0)
+    #expect(pushedFrames() == 0)
     let channel = ask(#"{"type":"get_user_channel"}"#).data["channel"] as? [String: Any]
     let name = try #require(channel?["name"] as? String)
     let again = ask(#"{"type":"get_user_channel"}"#).data["channel"] as? [String: Any]
     #expect(again?["name"] as? String == name)
     #expect(ask(#"{"type":"subscribe","channel":"other"}"#).code == "not_found")
     #expect(ask(#"{"type":"subscribe","channel":"\#(name)"}"#).code == "")
-    #expect(heard() == 2)
+    #expect(pushedFrames() == 2)
     #expect(ask(#"{"type":"unsubscribe"}"#).code == "")
-    #expect(heard() == 0)
+    #expect(pushedFrames() == 0)
     #expect(ask(#"{"type":"delete_user_channels"}"#).code == "")
     #expect(ask(#"{"type":"subscribe","channel":"\#(name)"}"#).code == "not_found")
     let new = ask(#"{"type":"get_user_channel"}"#).data["channel"] as? [String: Any]

@@ -208,12 +208,12 @@ struct Screen {
     for frame in 0..<200 {
       nowMs += Int64(random.below(40))
       let isMoving = viewport.tick(nowMs: nowMs)
-      follow()
+      takeViewport()
       if viewport.animation == nil { break }
       try must(isMoving, "an animation that is not over says so")
       if isInterrupted, frame == 3 {
         viewport.scroll(by: 1, isFinger: true)
-        follow()
+        takeViewport()
         return try must(viewport.animation == nil, "a finger ends an animation")
       }
       if random.chance(0.3) { try layOut() }
@@ -223,7 +223,7 @@ struct Screen {
         try editInFlight()
         goal = reference.goal
         reference.goal = nil
-        follow()
+        takeViewport()
         if goal == nil {
           return try must(viewport.animation == nil, "an animation to nothing ends")
         }
@@ -253,7 +253,7 @@ struct Screen {
   }
 
   /// Takes over from the viewport where it stands: between frames, and under a finger.
-  private mutating func follow() {
+  private mutating func takeViewport() {
     kept = nil
     reference.viewTop = viewport.viewTop
     reference.shift = viewport.overscroll.shift
@@ -305,7 +305,7 @@ struct Screen {
     let delta = Int64(random.below(300)) - 150
     viewport.scroll(by: delta, isFinger: true)
     (reference.goal, asked) = (nil, nil)
-    follow()
+    takeViewport()
     let most = viewport.config.overscrollMax
     try must(abs(viewport.overscroll.shift) <= most, "nothing is pulled farther than is allowed")
     if random.chance(0.5) { _ = viewport.release(nowMs: nowMs) }
@@ -317,7 +317,7 @@ struct Screen {
     if viewport.overscroll.pull != 0, random.chance(0.5) { _ = viewport.release(nowMs: nowMs) }
     _ = viewport.tick(nowMs: nowMs)
     try must(abs(viewport.overscroll.shift) <= before, "what was let go springs back")
-    if viewport.overscroll.shift != reference.shift { follow() }
+    if viewport.overscroll.shift != reference.shift { takeViewport() }
   }
 
   // MARK: The loop between host and viewport

@@ -110,7 +110,7 @@ package final class BadgeWorld {
   private var own: Set<String> = []
   private var pastCounts = [0]
   private var told: (unread: Set<String>, posted: Int)?
-  private var heard: Set<String> = []
+  private var received: Set<String> = []
   private var over: Set<String> = []
   /// Own marks that wait, and the requests that tell some.
   private var marks: [(id: String, operation: UInt64)] = []
@@ -351,7 +351,7 @@ package final class BadgeWorld {
     }
     story?("receive \(String(decoding: bytes, as: UTF8.self))")
     _ = try client.receive(bytes)
-    for id in Frames.all("message_id", bytes) { heard.insert(id) }
+    for id in Frames.all("message_id", bytes) { received.insert(id) }
     if let type = Frames.type(bytes), ["message_deleted", "get_deleted_since"].contains(type) {
       over.formUnion(Frames.strings("message_ids", bytes))
     }
@@ -374,10 +374,10 @@ package final class BadgeWorld {
     case frame([UInt8])
   }
 
-  /// What is unread as far as the device can know it: as the server counted, and what it heard.
+  /// What is unread as far as the device can know it: as the server counted, and what it received.
   private func known(without readHere: Set<String>) -> Set<String>? {
     guard let told else { return nil }
-    let later = posted[told.posted...].filter { heard.contains($0) && !own.contains($0) }
+    let later = posted[told.posted...].filter { received.contains($0) && !own.contains($0) }
     return told.unread.union(later).subtracting(over).subtracting(readHere)
   }
 

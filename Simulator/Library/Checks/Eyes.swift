@@ -1,6 +1,6 @@
 /// What a person has seen so far, and what has happened since: for the looks between two answers.
 ///
-/// Built from the frames that the device took and from what the host did, as `Heard` is. It knows
+/// Built from the frames that the device took and from what the host did, as `PushLog` is. It knows
 /// no page of the store and shares no code with the client.
 internal import ReferenceServer
 

@@ -1,4 +1,4 @@
-/// How long the client waits: a client that is offline rests, and what it owes it tells soon.
+/// How long the client waits: a client that is offline rests, and what is pending it sends soon.
 ///
 /// The second is judged in quiet: there everything comes to an end within ten minutes.
 internal import ReferenceServer

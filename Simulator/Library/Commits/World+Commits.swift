@@ -25,9 +25,9 @@ extension World {
     trace.note(nowUs, "commit \(plan.begun) failed")
     findings.commitsFailed += 1
     hostTurnsLeft = 0
-    if let frame = heard.inHand {
-      heard.doubt(frame)
-      heard.isVague = true
+    if let frame = pushLog.inHand {
+      pushLog.doubt(frame)
+      pushLog.isVague = true
     }
     if plan.linesSeen < 50 { throw Violation("nothing is seen of the process") }
     if !plan.leaks.isEmpty {

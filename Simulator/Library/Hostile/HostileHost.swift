@@ -88,7 +88,7 @@ final class HostileHost {
       _ = try attempt { () throws(Failure) in try client.forget(conversation: room, id: id) }
     case 26: _ = try attempt { () throws(Failure) in try client.stats() }
     case 27: _ = try attempt { () throws(Failure) in try client.state() }
-    default: try follow()
+    default: try pollSyncs()
     }
   }
 
@@ -169,7 +169,7 @@ final class HostileHost {
   }
 
   /// Asks how syncs stand, and cancels one at times.
-  private func follow() throws(HostileTrouble) {
+  private func pollSyncs() throws(HostileTrouble) {
     try noteSyncs()
     if values.dice.chance(0.05), let last = syncs.last {
       _ = try attempt { () throws(Failure) in try client.cancel(last) }

@@ -150,19 +150,19 @@ extension LogWorld {
       stepUs += Int64(serverDice.below(7_200_000)) * 1_000 - 3_600_000_000
       trace.note(nowUs, "server: its clock is set")
     case 12..<14 where knobs.bursts:
-      for _ in 0..<(5 + serverDice.below(40)) { tell([append()]) }
+      for _ in 0..<(5 + serverDice.below(40)) { push([append()]) }
     default:
       var entries: [LogRoom.Entry] = []
       for _ in 0..<(1 + serverDice.below(3)) { entries.append(append()) }
       if serverDice.chance(0.3) {
-        tell(entries)
+        push(entries)
       } else {
-        for entry in entries { tell([entry]) }
+        for entry in entries { push([entry]) }
       }
     }
   }
 
-  private func tell(_ entries: [LogRoom.Entry]) {
+  private func push(_ entries: [LogRoom.Entry]) {
     if serverDice.chance(0.9) { pushAll(entries) }
   }
 

@@ -72,8 +72,8 @@ extension World {
   }
 
   /// Tells others of what arrived, or that something is being written.
-  func tell() throws {
-    if knobs.operations.tellsDelivery, actDice.chance(0.3) { return try tellDelivery() }
+  func sendSigns() throws {
+    if knobs.operations.tellsDelivery, actDice.chance(0.3) { return try sendDelivery() }
     guard knobs.operations.governs else { return try govern() }
     let room = someRoom()
     if link.isUp { acts.typing.append(room) }
@@ -82,7 +82,7 @@ extension World {
     try pump()
   }
 
-  private func tellDelivery() throws {
+  private func sendDelivery() throws {
     let conversation = conversations[actDice.below(conversations.count)]
     let ids = try client.page(conversation.bytes, limit: 20).rows.map { Self.text($0.id) }
     guard !ids.isEmpty else { return }

@@ -35,7 +35,7 @@ extension World {
     case 88..<92: try draftSomething()
     case 92..<95: try endUpload()
     case 95..<98: try govern()
-    default: try tell()
+    default: try sendSigns()
     }
   }
 

@@ -10,17 +10,17 @@ extension TidelineClient {
     budget.bytes = knobs.bytes
     budget.ageUs = knobs.ageUs
     budget.keepsUntold = knobs.mirrors
-    try Keeper(client).set(budget)
+    try RetentionService(client).set(budget)
   }
 
   /// A budget is the process's.
   func keepAgain() throws {
     work = nil
-    if budget != Budget() { try Keeper(client).set(budget) }
+    if budget != Budget() { try RetentionService(client).set(budget) }
   }
 
   func hurry() throws {
-    work = try Keeper(client).purge()
+    work = try RetentionService(client).purge()
   }
 
   /// As little as can be purged at once; whether nothing is left to do.
@@ -30,7 +30,7 @@ extension TidelineClient {
   }
 
   func room() throws -> SimRoom {
-    let room = try Keeper(client).room(nil)
+    let room = try RetentionService(client).room(nil)
     return SimRoom(
       messages: Int(clamping: room.messages), purged: Int(clamping: room.purgedMessages),
       isOver: room.isOver)

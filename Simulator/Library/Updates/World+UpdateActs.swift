@@ -45,8 +45,8 @@ extension World {
   }
 
   private func token() -> String {
-    heard.tokensMade += 1
-    return "V~\(heard.tokensMade)~1"
+    pushLog.tokensMade += 1
+    return "V~\(pushLog.tokensMade)~1"
   }
 
   /// Only what is told to this account counts, so nothing is made before it is known.
@@ -78,9 +78,9 @@ extension World {
         server.deleteProfiles(users)
         for user in users { thingsOfServer["profile/\(user)"] = nil }
       } else {
-        heard.thingsMade += 1
-        server.setProfile(user: user, name: "name \(heard.thingsMade)")
-        thingsOfServer["profile/\(user)"] = "\"name \(heard.thingsMade)\""
+        pushLog.thingsMade += 1
+        server.setProfile(user: user, name: "name \(pushLog.thingsMade)")
+        thingsOfServer["profile/\(user)"] = "\"name \(pushLog.thingsMade)\""
       }
     }
   }
@@ -130,14 +130,14 @@ extension World {
       link.isUp, deviceDice.chance(0.6)
     else { return }
     let conversation = deviceDice.below(conversations.count)
-    heard.liveLinks[conversation] = nil
+    pushLog.liveLinks[conversation] = nil
     if let sync = try startSync(conversation, older: nil), link.isUp {
-      heard.asked = (sync, conversation, link.number)
+      pushLog.asked = (sync, conversation, link.number)
     }
   }
 
   private func replay() -> [UInt8]? {
-    guard let frame = heard.log.randomElement(using: &deviceDice),
+    guard let frame = pushLog.log.randomElement(using: &deviceDice),
       Frames.type(frame) == "update"
     else { return nil }
     return frame

@@ -4,7 +4,7 @@ internal import ReferenceServer
 extension World {
   /// The tokens of all events, in the order of the events.
   func eventMarks() throws -> [Int] {
-    guard let events = try client.events(after: 0) else { return heard.tokens }
+    guard let events = try client.events(after: 0) else { return pushLog.tokens }
     return events.flatMap { Ledger.marks($0.body, 0x56).map(\.serial) }
   }
 
@@ -12,26 +12,26 @@ extension World {
   func checkThings() throws {
     guard let probe else { return }
     let tokens = try eventMarks()
-    if tokens != heard.tokens {
-      throw Violation("the events are \(tokens.suffix(6)), told were \(heard.tokens.suffix(6))")
+    if tokens != pushLog.tokens {
+      throw Violation("the events are \(tokens.suffix(6)), told were \(pushLog.tokens.suffix(6))")
     }
-    if heard.isVague { return }
+    if pushLog.isVague { return }
     let things = try probe.things()
-    let keys = Set(things.keys).union(heard.things.keys).filter {
-      things[$0] != heard.things[$0] && (things[$0] == nil || things[$0] != heard.others[$0])
+    let keys = Set(things.keys).union(pushLog.things.keys).filter {
+      things[$0] != pushLog.things[$0] && (things[$0] == nil || things[$0] != pushLog.others[$0])
     }
     guard let key = keys.min() else { return }
     throw Violation(
-      "\(key) is \(Self.text(things[key] ?? [])), told was \(Self.text(heard.things[key] ?? []))")
+      "\(key) is \(Self.text(things[key] ?? [])), told was \(Self.text(pushLog.things[key] ?? []))")
   }
 
   func checkFacts() throws {
-    for id in heard.facts.keys.sorted() { try checkFact(id) }
+    for id in pushLog.facts.keys.sorted() { try checkFact(id) }
   }
 
   /// One message shows all that was told of it.
   func checkFact(_ id: String) throws {
-    guard let probe, let fact = heard.facts[id], let serial = ledger.serial(ofID: id) else {
+    guard let probe, let fact = pushLog.facts[id], let serial = ledger.serial(ofID: id) else {
       return
     }
     let posted = ledger.posted[serial]
@@ -79,33 +79,33 @@ extension World {
 
   /// A conversation is live from the end of a sync of this connection on, where nothing is lost.
   func noteLive() throws {
-    guard let asked = heard.asked else { return }
+    guard let asked = pushLog.asked else { return }
     guard asked.link == link.number, link.isUp else {
-      heard.asked = nil
+      pushLog.asked = nil
       return
     }
     guard try client.progress(asked.sync).outcome == .ok, try !client.state().busy else { return }
-    heard.asked = nil
+    pushLog.asked = nil
     // Where neither the answers nor the device tell the time, nothing may bear out the stamp of a
     // message that comes after a rest, or after a lone one: it is fetched for.
     guard knobs.sendsServerTime || knobs.wallSkewUs != nil else { return }
     // What is empty has no range that a push could extend: its first message is fetched for.
     let name = conversations[asked.conversation].bytes
     guard try !client.page(name, limit: 1).rows.isEmpty else { return }
-    heard.liveLinks[asked.conversation] = link.number
+    pushLog.liveLinks[asked.conversation] = link.number
   }
 
   /// What is pushed without loss is not fetched again.
   func judgeFetch(_ request: [UInt8]) throws {
-    guard knobs.updates.isOn, !heard.liveLinks.isEmpty, Frames.type(request) == "get_messages",
+    guard knobs.updates.isOn, !pushLog.liveLinks.isEmpty, Frames.type(request) == "get_messages",
       let name = Frames.string("conversation_id", request),
       let index = conversations.firstIndex(where: { $0.name == name }),
-      heard.liveLinks[index] == link.number
+      pushLog.liveLinks[index] == link.number
     else { return }
     if syncs.contains(where: { $0.conversation == index })
       || screens.contains(where: { $0.conversation == index })
     {
-      heard.liveLinks[index] = nil
+      pushLog.liveLinks[index] = nil
       return
     }
     throw Violation(
@@ -116,18 +116,18 @@ extension World {
 
   /// All updates have come and were replied to: what is stored equals the server, though no page
   /// was asked for since.
-  func checkHeardAtRest() throws {
+  func checkReceivedAtRest() throws {
     guard knobs.updates.isOn, let probe else { return }
     if knobs.envelope {
-      try until("updates are owed") {
+      try until("updates are pending") {
         server.pendingRefs(user: Self.me, account: Self.account).isEmpty
       }
     }
     try checkFacts()
     guard knobs.envelope else { return }
     let tokens = try eventMarks()
-    if Set(tokens) != Set(1..<(heard.tokensMade + 1)) || tokens.count != heard.tokensMade {
-      throw Violation("at rest there are the events \(tokens), made were \(heard.tokensMade)")
+    if Set(tokens) != Set(1..<(pushLog.tokensMade + 1)) || tokens.count != pushLog.tokensMade {
+      throw Violation("at rest there are the events \(tokens), made were \(pushLog.tokensMade)")
     }
     for index in conversations.indices { try checkStored(index) }
     guard knobs.lossless, knobs.updates.things else { return }

@@ -84,7 +84,7 @@ extension World {
     let counts = try images().map(\.rows.count)
     trace.note(nowUs, "after the power: \(counts) rows")
     try lookAfterPowerCut(marked)
-    try hearAfterPowerCut()
+    try recallAfterPowerCut()
     try draftsAfterPowerCut()
     try checkActs("after a loss of power")
     planReconnect(afterUs: isQuiet ? 10_000 : Int64(deviceDice.below(3_000_000)))
@@ -191,10 +191,10 @@ extension World {
     return found
   }
 
-  /// On a quiet network every update has come, and nothing is owed.
+  /// On a quiet network every update has come, and nothing is pending.
   func checkUpdates() throws {
     guard knobs.envelope else { return }
-    try until("replies are owed") {
+    try until("replies are pending") {
       try client.state().repliesOwed == 0
         && server.pendingRefs(user: Self.me, account: Self.account).isEmpty
     }
@@ -240,9 +240,9 @@ extension World {
     diskFailureIsArmed = false
     client.mendDisk()
     // What was written before it failed may be found whole when the file is opened anew.
-    if let frame = heard.inHand {
-      heard.doubt(frame)
-      heard.isVague = true
+    if let frame = pushLog.inHand {
+      pushLog.doubt(frame)
+      pushLog.isVague = true
     }
     let after = try images()
     if before != after { throw Violation("a call failed, yet something changed") }

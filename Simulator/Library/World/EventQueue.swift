@@ -65,5 +65,5 @@ enum WorldEvent {
   case hostTurn
   case screenTurn
   /// Nothing happens; time passes to here.
-  case timestampGroup
+  case clockTick
 }

@@ -176,7 +176,7 @@ extension World {
     for (index, page) in found.enumerated() { try checkShape(index, page) }
     try checkActs("after a kill")
     try checkEffects(of: updates.replied.suffix(60))
-    try hearAfterKill()
+    try recallAfterKill()
     planReconnect(afterUs: isQuiet ? 10_000 : Int64(deviceDice.below(3_000_000)))
     try pump()
   }

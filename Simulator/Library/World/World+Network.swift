@@ -214,7 +214,7 @@ extension World {
     trace.mix(bytes)
     // A kill may fall into the call when the effect is on the disk already.
     noteUpdate(bytes)
-    let hearing = try beginHearing(bytes)
+    let receiving = try beginReceiving(bytes)
     let kept = Frames.isContradicted(bytes) ? try images() : nil
     try forgetPurged()
     guard let receipt = try input({ try client.receive(bytes) }) else { return }
@@ -236,7 +236,7 @@ extension World {
         "a page that contradicts itself has changed what is shown: " + Self.difference(kept, now))
     }
     if Frames.string("status", Frames.answer(bytes)) != nil { strangers.inVain = 0 }
-    try endHearing(hearing, bytes, receipt)
+    try endReceiving(receiving, bytes, receipt)
     try pump()
     if deviceDice.chance(screens.isEmpty ? 0.2 : 0.1) { try read() }
     try editAsAnother()

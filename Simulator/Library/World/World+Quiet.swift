@@ -10,7 +10,7 @@ extension World {
     try endYear()
     try endRetention()
     try settleOperations()
-    try checkHeardAtRest()
+    try checkReceivedAtRest()
     if knobs.screens > 0 { try finishScreens() }
     for index in present { try syncUntilGood(index) }
     if findings.restores > 0 {
@@ -61,7 +61,7 @@ extension World {
   /// Lets the world run for a while.
   func pass(_ us: Int64) throws {
     let end = nowUs + us
-    queue.plan(at: end, .timestampGroup)
+    queue.plan(at: end, .clockTick)
     while nowUs < end {
       guard try step() else { break }
     }

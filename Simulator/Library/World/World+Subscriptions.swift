@@ -79,13 +79,13 @@ extension World {
     guard knobs.operations.subscribes else { return }
     // Those that had trouble are asked at last.
     try until("subscriptions are asked") {
-      let heard = link.subscription.map(server.subscriptions) ?? []
+      let names = link.subscription.map(server.subscriptions) ?? []
       return knobs.operations.deafShare == 1
-        || acts.wishes.allSatisfy { !$0.value.isOn || heard.contains($0.key) }
+        || acts.wishes.allSatisfy { !$0.value.isOn || names.contains($0.key) }
     }
     guard let token = link.subscription else { return }
-    let heard = server.subscriptions(token)
-    for (name, wish) in acts.wishes where heard.contains(name) != wish.isOn {
+    let names = server.subscriptions(token)
+    for (name, wish) in acts.wishes where names.contains(name) != wish.isOn {
       if wish.isOn, knobs.operations.deafShare == 1 { continue }
       throw Violation("at rest the server tells of \(name): \(!wish.isOn)")
     }

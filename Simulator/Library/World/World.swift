@@ -121,7 +121,7 @@ package final class World {
   var screensOpened = 0
   var screenTurnsLeft = 90
   var updates = Updates()
-  var heard = Heard()
+  var pushLog = PushLog()
   var eyes = Eyes()
   var offers = Offers()
   var waits = Waits()
@@ -258,7 +258,7 @@ package final class World {
       if !isQuiet { try hostTurn() }
     case .screenTurn:
       if !isQuiet { try screenTurn() }
-    case .timestampGroup:
+    case .clockTick:
       break
     }
   }

@@ -38,7 +38,7 @@ public func tl_work_free(_ work: OpaquePointer?) {
 public func tl_search_switch(_ client: OpaquePointer?, _ on: Int32) -> tl_status {
   unsafe boundary(client) { client throws(Failure) in
     guard on == 0 || on == 1 else { throw .invalid("on is neither 0 nor 1") }
-    return try Finder(client).switchSearch(on: on == 1) ? status(TL_OK) : status(TL_NONE)
+    return try SearchService(client).switchSearch(on: on == 1) ? status(TL_OK) : status(TL_NONE)
   }
 }
 
@@ -49,7 +49,7 @@ public func tl_search_build(
   unsafe out?.pointee = nil
   return unsafe boundary(client) { client throws(Failure) in
     guard let out = unsafe out else { throw .invalid("out is NULL") }
-    unsafe out.pointee = Handle.new(try Finder(client).buildSearch())
+    unsafe out.pointee = Handle.new(try SearchService(client).buildSearch())
     return status(TL_OK)
   }
 }
@@ -61,7 +61,7 @@ public func tl_search_check(
   unsafe out?.pointee = nil
   return unsafe boundary(client) { client throws(Failure) in
     guard let out = unsafe out else { throw .invalid("out is NULL") }
-    unsafe out.pointee = Handle.new(try Finder(client).checkSearch())
+    unsafe out.pointee = Handle.new(try SearchService(client).checkSearch())
     return status(TL_OK)
   }
 }
@@ -75,7 +75,7 @@ public func tl_client_search(
   return unsafe boundary(client) { client throws(Failure) in
     guard let out = unsafe out else { throw .invalid("out is NULL") }
     let query = try unsafe SearchQuery(read(search, zero: tl_search()))
-    unsafe out.pointee = try Batch.new(Finder(client).search(query))
+    unsafe out.pointee = try Batch.new(SearchService(client).search(query))
     return status(TL_OK)
   }
 }
@@ -110,7 +110,7 @@ public func tl_search_unsearched(
     let limit = try count(
       limit, zero: 100, atMost: Limits.readRowsMax, "limit is over 10,000")
     let id = try unsafe conversation.size == 0 ? nil : conversation.id("conversation")
-    let found = try Finder(client).unsearched(id, after: after, limit: limit)
+    let found = try SearchService(client).unsearched(id, after: after, limit: limit)
     if found.isEmpty { return status(TL_NONE) }
     unsafe out.pointee = try Batch.new(found)
     return status(TL_OK)

@@ -12,7 +12,7 @@ public func tl_client_retain(
   unsafe boundary(client) { client throws(Failure) in
     var wanted = Budget()
     if unsafe budget != nil { wanted = try Budget(unsafe read(budget, zero: tl_budget())) }
-    try Keeper(client).set(wanted)
+    try RetentionService(client).set(wanted)
     return status(TL_OK)
   }
 }
@@ -24,7 +24,7 @@ public func tl_client_purge(
   unsafe out?.pointee = nil
   return unsafe boundary(client) { client throws(Failure) in
     guard let out = unsafe out else { throw .invalid("out is NULL") }
-    unsafe out.pointee = Handle.new(try Keeper(client).purge())
+    unsafe out.pointee = Handle.new(try RetentionService(client).purge())
     return status(TL_OK)
   }
 }
@@ -36,7 +36,7 @@ public func tl_client_room(
   unsafe boundary(client) { client throws(Failure) in
     try unsafe write(out) { () throws(Failure) in
       let id = try unsafe conversation.size == 0 ? nil : conversation.id("conversation")
-      return tl_room(try Keeper(client).room(id))
+      return tl_room(try RetentionService(client).room(id))
     }
     return status(TL_OK)
   }

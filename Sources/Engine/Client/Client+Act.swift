@@ -30,7 +30,7 @@ extension Client {
       try markListened(conversation: conversation, ids: request.messageIDs)
       return (0, 0)
     case .typing:
-      _ = try tell(request)
+      _ = try sendSign(request)
       return (0, 0)
     default:
       return try perform(request, options)
@@ -83,12 +83,12 @@ extension Client {
       }
     var members = JSONObject()
     members.add("event", bytes(name))
-    return try tell(
+    return try sendSign(
       OperationRequest(verb: .typing, conversation: conversation, body: members.members))
   }
 
-  private func tell(_ request: OperationRequest) throws(Failure) -> Bool {
-    try input { engine, _ throws(Failure) in engine.tell(request) }
+  private func sendSign(_ request: OperationRequest) throws(Failure) -> Bool {
+    try input { engine, _ throws(Failure) in engine.sendSign(request) }
   }
 
   private func perform(

@@ -22,7 +22,7 @@ package final class Client: Sendable {
 
   var store: MessageStore { core.store }
   var snapshot: Lock<SharedSnapshot> { core.snapshot }
-  var looks: Lock<Looks> { core.looks }
+  var accessTimes: Lock<AccessTimes> { core.accessTimes }
 
   // MARK: Opening
 
@@ -133,7 +133,7 @@ package final class Client: Sendable {
         engine.report.logLines.append(
           .warn, "the open hook failed for payloads", Int64(clamping: failures))
       }
-      guard engine.tracker.link != .void else { throw .offline }
+      guard engine.tracker.link != .unusable else { throw .offline }
       let (receipt, reason) = try engine.take(frame, opened: opened, at: now)
       return (receipt, reason, engine.outbox.takeSeal())
     }
@@ -198,8 +198,8 @@ package final class Client: Sendable {
       if !engine.tracker.isUp { self.core.signal.rest() }
       return (waitMs: engine.advance(now), nowMs: now.monotonicMs)
     }
-    let waitMs = try Keeper(self).advance(resting: due.waitMs, since: lsn)
-    return try Finder(self).keepIndex(due.nowMs, before: waitMs)
+    let waitMs = try RetentionService(self).advance(resting: due.waitMs, since: lsn)
+    return try SearchService(self).keepIndex(due.nowMs, before: waitMs)
   }
 
   package var eventDescriptor: Int32 { core.signal.descriptor }
@@ -215,7 +215,7 @@ package final class Client: Sendable {
       state.syncsLeft = engine.scheduler.count &+ (isAll ? 1 : 0)
       state.requestsInFlight = engine.tracker.inFlight
       state.framesWaiting = engine.tracker.outbox.count + engine.acknowledgements.ready.count
-      state.reconnectWanted = engine.tracker.link == .void
+      state.reconnectWanted = engine.tracker.link == .unusable
       state.asOfUs = engine.memory.server.timeUs ?? 0
       let counts = try engine.countStored()
       state.readsPending = counts.readsPending
@@ -278,7 +278,7 @@ package final class Client: Sendable {
     guard (1...Limits.readRowsMax).contains(query.limit) else {
       throw .invalid("limit is not between 1 and 10,000")
     }
-    looks.withLock { $0.note(query.conversation) }
+    accessTimes.withLock { $0.note(query.conversation) }
     return try reading { rx throws(Failure) in try rx.page(query) }
   }
 
@@ -292,7 +292,7 @@ package final class Client: Sendable {
     guard (1...Limits.changesMax).contains(limit) else {
       throw .invalid("limit is not between 1 and 10,000")
     }
-    looks.withLock { $0.tell(after) }
+    accessTimes.withLock { $0.noteSubscriber(after) }
     return try reading { rx throws(Failure) in try rx.changePage(after: after, limit: limit) }
   }
 
@@ -346,11 +346,11 @@ package final class Client: Sendable {
     return stats
   }
 
-  /// - Parameter isApart: it may take long, and is not to hold up who writes.
+  /// - Parameter takesLong: it may take long, and is not to hold up who writes.
   func reading<Result>(
-    isApart: Bool = false, _ body: (Reading) throws(Failure) -> Result
+    takesLong: Bool = false, _ body: (Reading) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    try core.reading(isApart: isApart, body)
+    try core.reading(takesLong: takesLong, body)
   }
 
   // MARK: Payloads

@@ -51,7 +51,7 @@ final class Core: Sendable {
   /// What windows may know of the state machine without its lock.
   let snapshot: Lock<SharedSnapshot>
   /// Who looked at what, where not all is kept.
-  let looks = Lock(Looks())
+  let accessTimes = Lock(AccessTimes())
   /// The order of the conversations, as of the last read of a page of them.
   let listed = Lock(ListState(ListConfig(rowsMax: .max)))
 
@@ -134,16 +134,16 @@ final class Core: Sendable {
   /// Whoever is inside finishes first.
   func waitForInput() { engine.withLock { _ in } }
 
-  /// - Parameter isApart: it may take long, and is not to hold up who writes.
+  /// - Parameter takesLong: it may take long, and is not to hold up who writes.
   func reading<Result>(
-    isApart: Bool = false, _ body: (Reading) throws(Failure) -> Result
+    takesLong: Bool = false, _ body: (Reading) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     let board = try board()
     do throws(Failure) {
       let look = { (rx: ReadTransaction) throws(Failure) in
         try body(Reading(rx, fresh: board.fresh, permille: board.permille, scheme: board.scheme))
       }
-      if isApart { return try store.readApart(failure: { Failure($0) }, look) }
+      if takesLong { return try store.readBeside(failure: { Failure($0) }, look) }
       return try store.read(failure: { Failure($0) }, look)
     } catch {
       throw try cause(of: error)

@@ -1,6 +1,6 @@
 /// What can go wrong, as the host will see it: one case a status of the header.
 ///
-/// The rooms below throw their own errors; they are translated here, once. Texts
+/// The modules below throw their own errors; they are translated here, once. Texts
 /// are constants, so no message, id, key or path can leak into a log.
 package import Base
 

@@ -80,7 +80,7 @@ struct IndexUpkeep {
   }
 }
 
-extension Finder {
+extension SearchService {
   /// Merges a little of the index where that is due; milliseconds until there is more to do, or
   /// something else is due, which -1 says of nothing.
   func keepIndex(_ nowMs: Int64, before waitMs: Int64) throws(Failure) -> Int64 {

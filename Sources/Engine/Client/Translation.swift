@@ -1,4 +1,4 @@
-/// From the errors and values of the rooms below to the engine's own, once.
+/// From the errors and values of the modules below to the engine's own, once.
 package import Base
 internal import Store
 internal import Timeline

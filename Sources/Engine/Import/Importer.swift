@@ -23,7 +23,7 @@ package struct Importer {
       try client.input { engine, _ throws(Failure) in
         try engine.storing { () throws(StoreFailure) in
           try engine.commit { tx throws(StoreFailure) in
-            try ImportTable(tx).forget(source.name)
+            try ImportTable(tx).remove(source.name)
           }
         }
       }

@@ -25,7 +25,7 @@ struct ItemsState: Sendable {
 
 extension WindowState {
   /// Steps of the window's list, for all that stands over it.
-  mutating func tellItems(_ steps: [DiffOp]) {
+  mutating func applyToItems(_ steps: [DiffOp]) {
     // By index: a loop over the array itself would copy what it holds.
     for index in items.indices { items[index].list.take(steps) }
   }

@@ -38,9 +38,9 @@ struct AskedTimes {
     known.updateValue(time, forKey: subject)
   }
 
-  mutating func forget(_ subject: Subject) { known[subject] = nil }
+  mutating func remove(_ subject: Subject) { known[subject] = nil }
 
-  mutating func forgetAll() { known = [:] }
+  mutating func removeAll() { known = [:] }
 }
 
 extension AskedTimes.Time {

@@ -35,5 +35,5 @@ struct LeftWalks {
   mutating func leave(_ listing: Listing?) { self.listing = listing }
 
   /// The list is to be read from its beginning.
-  mutating func forgetListing() { listing = nil }
+  mutating func removeListing() { listing = nil }
 }

@@ -16,7 +16,7 @@ struct LinkedRanges {
 
   /// A catch-up has gone over what was linked below a boundary; `isTop` where it has left no range
   /// above its own.
-  mutating func forget(below bound: Position, isTop: Bool, _ cid: Int64) {
+  mutating func remove(below bound: Position, isTop: Bool, _ cid: Int64) {
     if isTop { known.insert(cid) }
     guard var left = ranges[cid] else { return }
     left.remove(.min, bound)

@@ -9,9 +9,9 @@ struct LiveConversations {
   private(set) var caughtUp = IDSet()
   /// Those that were live until a sync dropped what was claimed of them.
   private var doubted: Set<[UInt8]> = []
-  /// The newest commit when what is pushed on this connection began to be heard whole; nil
+  /// The newest commit when what is pushed on this connection began to be received whole; nil
   /// while there is none.
-  private(set) var heardSince: UInt64?
+  private(set) var receivedSince: UInt64?
   /// The newest commit when this connection began.
   private(set) var beganLSN: UInt64 = 0
 
@@ -26,22 +26,22 @@ struct LiveConversations {
 
   mutating func connect(at lsn: UInt64) {
     self = LiveConversations()
-    heardSince = lsn
+    receivedSince = lsn
     beganLSN = lsn
   }
 
   mutating func disconnect() {
     caughtUp = IDSet()
-    heardSince = nil
+    receivedSince = nil
   }
 
   /// A subscription took hold: what came before was not pushed.
-  mutating func hear(from lsn: UInt64) {
-    if heardSince != nil { heardSince = lsn }
+  mutating func noteCommitted(from lsn: UInt64) {
+    if receivedSince != nil { receivedSince = lsn }
   }
 
   /// Its catch-up ended well.
-  mutating func follow(_ conversation: [UInt8]) {
+  mutating func markLive(_ conversation: [UInt8]) {
     caughtUp.insert(conversation)
     doubted.remove(conversation)
   }
@@ -58,7 +58,7 @@ struct LiveConversations {
   }
 
   /// Nothing of them is stored any more.
-  mutating func forgetAll() {
+  mutating func removeAll() {
     caughtUp = IDSet()
     doubted = []
   }

@@ -111,8 +111,8 @@ struct PositionScheme {
   /// arrivals and ties cannot hide between the run and its next page.
   func key(below low: Position, form: Stamp) -> Key {
     let unit = max(form.resolutionUs, resolutionUs, 1)
-    let timestampGroup = low.id.isEmpty && low.time > .min ? low.time - 1 : low.time
-    let top = WatermarkPolicy.floor(timestampGroup, to: unit).saturating(plus: unit)
+    let time = low.id.isEmpty && low.time > .min ? low.time - 1 : low.time
+    let top = WatermarkPolicy.floor(time, to: unit).saturating(plus: unit)
     return Key(text: form.printed(top), top: .before(timestampGroup: top))
   }
 }

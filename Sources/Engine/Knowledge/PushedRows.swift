@@ -44,7 +44,7 @@ struct PushedRows {
   }
 
   mutating func insert(_ row: PushedRow) {
-    if rows.count >= Limits.pushesRemembered { forgetAll() }
+    if rows.count >= Limits.pushesRemembered { removeAll() }
     rows[row.id] = row
   }
 
@@ -58,7 +58,7 @@ struct PushedRows {
   /// A page has shown it.
   mutating func remove(_ id: PushedID) { rows[id] = nil }
 
-  mutating func forgetAll() {
+  mutating func removeAll() {
     for row in rows.values { forgottenLSN = max(forgottenLSN, row.lsn) }
     rows = [:]
   }

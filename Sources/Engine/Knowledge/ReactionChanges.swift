@@ -29,12 +29,12 @@ struct ReactionChanges {
   }
 
   mutating func insert(_ told: UserReaction, of message: PushedID, lsn: UInt64) {
-    if isFull { forgetAll() }
+    if isFull { removeAll() }
     changes[message, default: []].append(Change(told: told, lsn: lsn))
     count &+= 1
   }
 
-  mutating func forgetAll() {
+  mutating func removeAll() {
     changes = [:]
     count = 0
   }

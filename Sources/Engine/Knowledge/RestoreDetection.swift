@@ -79,7 +79,7 @@ struct RestoreDetection {
     if let earlier = evidence[conversation] {
       let isShownAgain = !earlier.missing.subtracting(now).isSubset(of: unseen)
       let isSame = !isShownAgain && !earlier.missing.isDisjoint(with: now)
-      if isSame, isApart(earlier, askedMs: askedMs) {
+      if isSame, isIndependent(of: earlier, askedMs: askedMs) {
         clear(conversation)
         return true
       }
@@ -102,7 +102,7 @@ struct RestoreDetection {
   }
 
   /// Whether an answer that was asked for then counts beside an earlier one.
-  private func isApart(_ earlier: Evidence, askedMs: Int64) -> Bool {
+  private func isIndependent(of earlier: Evidence, askedMs: Int64) -> Bool {
     earlier.connection != connection || askedMs &- earlier.atMs >= Limits.restoreApartMs
   }
 
@@ -110,7 +110,7 @@ struct RestoreDetection {
   /// True where an earlier one that counts beside it did so too.
   mutating func confirmsBuried(in conversation: [UInt8], askedMs: Int64, nowMs: Int64) -> Bool {
     if let earlier = buried[conversation] {
-      guard isApart(earlier, askedMs: askedMs) else { return false }
+      guard isIndependent(of: earlier, askedMs: askedMs) else { return false }
       buried[conversation] = nil
       return true
     }
@@ -122,7 +122,7 @@ struct RestoreDetection {
   }
 
   /// The count agrees.
-  mutating func forgetBuried(_ conversation: [UInt8]) { buried[conversation] = nil }
+  mutating func clearBuried(_ conversation: [UInt8]) { buried[conversation] = nil }
 
   /// A whole answer lacks nothing, and spoke of all that was in doubt but these.
   mutating func keep(_ unseen: Set<[UInt8]>, in conversation: [UInt8]) {

@@ -137,7 +137,7 @@ struct ServerKnowledge {
   }
 
   /// An answer came now.
-  mutating func hear(at now: Instant) { clock = now }
+  mutating func noteAnswer(at now: Instant) { clock = now }
 
   /// Whether what an answer tells of the server's clock is taken for it.
   mutating func isBorneOut(_ serverTime: Stamp?, shownUs: Int64? = nil) -> Bool {
@@ -207,7 +207,7 @@ struct ServerKnowledge {
   mutating func noteRestore(at lsn: UInt64) { facts.restoredLSN = lsn }
 
   /// Nothing is known of how large its pages are.
-  mutating func forgetPageSize() { facts.largestPage = 0 }
+  mutating func resetPageSize() { facts.largestPage = 0 }
 
   /// Whether something told of the list of conversations was not read.
   mutating func setNeedsList(_ isNeeded: Bool) { facts.needsList = isNeeded }

@@ -81,7 +81,7 @@ final class SyncMemory {
     left = LeftWalks()
     fresh.empty()
     settled = [:]
-    reacted.forgetAll()
+    reacted.removeAll()
     logs.connect()
   }
 
@@ -93,21 +93,21 @@ final class SyncMemory {
 
   /// Nothing that the server said is stored any more.
   func clear() {
-    live.forgetAll()
+    live.removeAll()
     fresh.empty()
     offsets = OffsetHints()
-    pushed.forgetAll()
-    reacted.forgetAll()
-    ties.forgetTaught()
+    pushed.removeAll()
+    reacted.removeAll()
+    ties.removeTaught()
     left = LeftWalks()
-    asked.forgetAll()
-    logs.forgetAll()
+    asked.removeAll()
+    logs.removeAll()
   }
 
   /// Nothing of one conversation is stored any more.
   func drop(_ cid: Int64) {
     fresh.remove(cid)
-    logs.forget(cid)
+    logs.remove(cid)
     offsets = OffsetHints()
   }
 }

@@ -124,7 +124,7 @@ struct TieLearner {
   }
 
   /// The server is another one, or none of it is stored any more.
-  mutating func forgetTaught() {
+  mutating func removeTaught() {
     taught = [:]
     waiting = [:]
     contradictions = 0

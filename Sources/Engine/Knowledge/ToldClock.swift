@@ -39,7 +39,7 @@ struct ToldClock {
         leap = new
         return false
       }
-      guard isApart(new, leap) else { return false }
+      guard isIndependent(new, of: leap) else { return false }
       surelyUs = toldUs
     } else if toldUs.saturating(plus: WatermarkPolicy.dayUs) < known {
       // It lowers what is believed at once, and takes nothing back yet.
@@ -47,7 +47,7 @@ struct ToldClock {
         fall = new
         return true
       }
-      guard isApart(new, fall) else { return true }
+      guard isIndependent(new, of: fall) else { return true }
       surelyUs = toldUs
     } else {
       surelyUs = toldUs
@@ -65,7 +65,7 @@ struct ToldClock {
     return differs <= dayUs && differs.saturating(plus: dayUs) >= 0
   }
 
-  private func isApart(_ new: Leap, _ old: Leap) -> Bool {
+  private func isIndependent(_ new: Leap, of old: Leap) -> Bool {
     new.connection != old.connection
       || new.atMs.addingReportingOverflow(0 &- old.atMs).partialValue >= Limits.restoreApartMs
   }

@@ -2,7 +2,7 @@
 /// and written, in one transaction.
 ///
 /// Rule protected: entries, ranges, tokens, the rows that a screen reads, what is whole, and what
-/// is owed to the server change together. The log alone decides what is proven; nothing here
+/// is pending for the server change together. The log alone decides what is proven; nothing here
 /// compares a time.
 internal import Base
 internal import Store
@@ -209,7 +209,7 @@ struct LogConnections {
 
   mutating func disconnect() { isUp = false }
 
-  mutating func forget(_ cid: Int64) { connected.remove(cid) }
+  mutating func remove(_ cid: Int64) { connected.remove(cid) }
 
-  mutating func forgetAll() { connected = [] }
+  mutating func removeAll() { connected = [] }
 }

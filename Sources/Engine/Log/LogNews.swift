@@ -16,7 +16,8 @@ struct LogNews {
   init(_ walk: LogWalk, before book: LogBook<LogRows>) throws(StoreFailure) {
     lastKnown = walk.lastKnown ?? []
     for index in book.ranges.indices where try floor(of: index, in: book) == nil {
-      guard !book.ranges[index].isVoid, let low = try book.bottomRow(of: book.ranges[index])?.id,
+      guard !book.ranges[index].isUnverified,
+        let low = try book.bottomRow(of: book.ranges[index])?.id,
         let high = try book.topRow(of: book.ranges[index])?.id
       else { continue }
       open.append((low, high))
@@ -38,7 +39,7 @@ struct LogNews {
     }
     if own == index { return row.place }
     // Both reached the present, and this one did later.
-    guard !range.isVoid, !book.ranges[own].isVoid, let claim = range.present,
+    guard !range.isUnverified, !book.ranges[own].isUnverified, let claim = range.present,
       claim.request > book.ranges[own].present?.request ?? 0
     else { return nil }
     return .min

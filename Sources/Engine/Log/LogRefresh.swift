@@ -19,7 +19,7 @@ extension LogInput {
   func fresh(_ step: LogStep, shown: [[UInt8]]) throws(StoreFailure) -> SpanSet {
     var fresh = SpanSet()
     var apart = SpanSet()
-    for range in book.ranges where !range.isVoid {
+    for range in book.ranges where !range.isUnverified {
       if range.present?.connection == book.facts.connection {
         fresh.insert(range.low(from: range.low), range.top)
       } else {
@@ -38,7 +38,7 @@ extension LogInput {
     var pieces: [Int64: (low: Int64, high: Int64)] = [:]
     for id in shown {
       guard let row = try book.table.row(id), let at = book.range(holding: row.place),
-        !book.ranges[at].isVoid
+        !book.ranges[at].isUnverified
       else { continue }
       let known = pieces[book.ranges[at].low] ?? (row.place, row.place)
       pieces[book.ranges[at].low] = (min(known.low, row.place), max(known.high, row.place))

@@ -73,11 +73,13 @@ struct LogSync {
     job.idle = stage.walk.idle
     if stage.aim.isPresent, try isPresent(since: stage.walk.began) {
       job.caughtUp = .live(left: nil, changesAreDone: true)
-      if case .present(stopsAtPage: true) = stage.aim { return try followUp(&job, stage) }
+      if case .present(stopsAtPage: true) = stage.aim {
+        return try continueAfterPresent(&job, stage)
+      }
     }
     if try isEnough(stage, job) { return .ended(nil) }
     switch try stage.walk.next(book) {
-    case .ended(.done): return try followUp(&job, stage)
+    case .ended(.done): return try continueAfterPresent(&job, stage)
     case .ended(.notFound):
       if !stage.reread.isEmpty { return try reread(&job, stage) }
       if case .marker = job.request.kind { return .ended(nil) }
@@ -87,7 +89,7 @@ struct LogSync {
         // A start that cannot be looked at stays as it was claimed; where all was purged, what is
         // there is read anew.
         if book.newest == nil { return try start(&job) }
-        return try followUp(&job, stage)
+        return try continueAfterPresent(&job, stage)
       }
       return .ended(.incomplete)
     case .ask(let wanted, let carried):
@@ -105,7 +107,7 @@ struct LogSync {
   }
 
   /// The present was asked for first; what the job is for follows.
-  private mutating func followUp(
+  private mutating func continueAfterPresent(
     _ job: inout SyncJob, _ stage: LogStage
   ) throws(StoreFailure) -> Step {
     if !stage.reread.isEmpty { return try reread(&job, stage) }
@@ -174,7 +176,7 @@ struct LogSync {
       case .above(let edge): edge.key.isEmpty ? range.low < edge.time : range.low <= edge.time
       default: false
       }
-    return isWithin && !range.isVoid ? row : nil
+    return isWithin && !range.isUnverified ? row : nil
   }
 
   private func isPresent(since began: UInt64) throws(StoreFailure) -> Bool {
@@ -218,12 +220,14 @@ struct LogSync {
       return try down(from: newest, WalkBound())
     case .below(let place):
       // The range right above the gap.
-      guard let at = book.ranges.firstIndex(where: { !$0.isVoid && $0.high >= place.time }) else {
+      guard let at = book.ranges.firstIndex(where: { !$0.isUnverified && $0.high >= place.time })
+      else {
         return present(job)
       }
       return try down(from: at, WalkBound(next: try top(of: at &- 1)))
     case .above(let place):
-      guard let at = book.ranges.lastIndex(where: { !$0.isVoid && $0.low < place.time }) else {
+      guard let at = book.ranges.lastIndex(where: { !$0.isUnverified && $0.low < place.time })
+      else {
         return present(job)
       }
       if at == book.newest { return isLive ? nil : present(job) }
@@ -278,7 +282,7 @@ struct LogSync {
     var found = try rows.first(above: time.saturating(minus: 1), through: .max)
     if found == nil { found = try rows.last(below: time, from: .min) }
     guard let found else { return nil }
-    if found.isClaimed, let at = book.range(holding: found.place), !book.ranges[at].isVoid {
+    if found.isClaimed, let at = book.range(holding: found.place), !book.ranges[at].isUnverified {
       return nil
     }
     return .entry(found.id)

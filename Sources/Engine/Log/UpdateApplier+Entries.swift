@@ -9,7 +9,7 @@ internal import Wire
 
 extension UpdateApplier {
   mutating func entries(_ push: EntryPush) throws(StoreFailure) {
-    try take(push, isFirst: heard.isUp, offer: update.isSilent ? .silent : .offered)
+    try take(push, isFirst: pushReach.isUp, offer: update.isSilent ? .silent : .offered)
   }
 
   /// Messages that are no entries of a push: each stands alone. Those that an answer tells, or a

@@ -59,14 +59,14 @@ struct Outbox {
     let isThere = place < open.count && open[place].seq == seq
     guard let operation, operation.state != .done else {
       if isThere { open.remove(at: place) }
-      forget(seq)
+      removeState(seq)
       return
     }
     if operation.state != .unknown { checks[seq] = nil }
     if isThere { open[place] = operation } else { open.insert(operation, at: place) }
   }
 
-  private mutating func forget(_ seq: UInt64) {
+  private mutating func removeState(_ seq: UInt64) {
     resetBackoff(seq)
     checks[seq] = nil
     permille[seq] = nil

@@ -321,17 +321,17 @@ extension SyncEngine {
           applier.effects.named.append((conversation.id, known.id))
           _ = try tx.operationTable.confirm(conversation: record.cid, as: known.id)
         }
-        try applier.told(known)
+        try applier.applyConversation(known)
       case .message(let item):
         if !isLate, let conversation {
           try applier.messages(
             conversation.id, items: [PushedItem(item: item, isNew: record.verb == .sendMessage)])
         }
       case .conversation(let known):
-        if !isLate { try applier.told(known) }
+        if !isLate { try applier.applyConversation(known) }
       case .conversations(let all, let bad, _):
         applier.lasts = UpdateApplier.Lasts(isAsked: record.asksLast, all)
-        for known in all { try applier.told(known) }
+        for known in all { try applier.applyConversation(known) }
         for range in bad {
           try applier.setAside(range, reason: BadItem.badConversation.code, cid: 0)
         }
@@ -349,14 +349,14 @@ extension SyncEngine {
       try close(record.seq, outcome, response, arrival, tx)
       effects = applier.effects
     }
-    tell(effects)
+    runEffects(effects)
     if let left { leave(left) }
     if isWanted {
       let one = Subscription(conversation: name, body: record.members)
       // What was asked before the host asked anew tells nothing any more.
       tracker.abandon(.subscription(one))
       subscriptions.add(one)
-      hearFromNow(one, at: arrival.now)
+      catchUpSubscribed(one, at: arrival.now)
     }
     // It is there, and has not been shown: a catch-up brings it.
     if record.verb == .sendMessage, case .failed = outcome, let name { catchUp(name) }
@@ -430,7 +430,7 @@ extension SyncEngine {
   // MARK: Signs
 
   /// Tells something that is not waited for, if it can go out now.
-  func tell(_ request: OperationRequest) -> Bool {
+  func sendSign(_ request: OperationRequest) -> Bool {
     guard tracker.isUp, tracker.outbox.count < Limits.framesMax else { return false }
     var request = request
     if let name = request.conversation {
@@ -442,7 +442,7 @@ extension SyncEngine {
         return false
       }
     }
-    tracker.tell(.operation(request), account: commander)
+    tracker.queueUnanswered(.operation(request), account: commander)
     report.tellHost()
     return true
   }

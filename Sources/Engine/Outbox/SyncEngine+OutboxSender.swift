@@ -12,7 +12,7 @@ internal import Wire
 
 extension SyncEngine {
   /// Keeps the copy in memory, and takes back a frame that says what is no longer so.
-  func follow(_ seq: UInt64, _ operation: OpenOperation?) {
+  func track(_ seq: UInt64, _ operation: OpenOperation?) {
     outbox.update(seq, operation: operation)
     guard operation?.state != .inFlight else { return }
     if tracker.isUntaken(.operation(seq)) {
@@ -301,7 +301,7 @@ extension SyncEngine {
       switch trouble {
       case nil, .refused, .notFound, .unsupported, .incomplete:
         do {
-          if trouble == nil, try tellAgain(seq) { continue }
+          if trouble == nil, try resend(seq) { continue }
           try giveUp(seq)
         } catch {
           lookAgain(seq)
@@ -315,7 +315,7 @@ extension SyncEngine {
   /// All was looked at and could be read, and it is not there: a server that knows what is repeated
   /// is told it once more. False where that is the user's to say: also where a message of this
   /// user's came without its client id, which may be this one.
-  private func tellAgain(_ seq: UInt64) throws(StoreFailure) -> Bool {
+  private func resend(_ seq: UInt64) throws(StoreFailure) -> Bool {
     guard can(.idempotentSend) else { return false }
     let isQueued = try commit { tx throws(StoreFailure) -> Bool in
       guard var record = try tx.operation(seq), record.state == .unknown, record.told != nil,

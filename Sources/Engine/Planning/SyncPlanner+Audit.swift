@@ -19,7 +19,7 @@ extension SyncPlanner {
     if count == total {
       record.auditedTotal = nil
       record.auditedCount = nil
-      memory.restores.forgetBuried(record.id)
+      memory.restores.clearBuried(record.id)
       return nil
     }
     if !job.evidence.sawBuried, try difference(job, of: record) == nil { return nil }

@@ -16,7 +16,7 @@ extension SyncPlanner {
     _ job: inout SyncJob
   ) throws(StoreFailure) -> Bool {
     guard job.evidence.trustedSize, job.suspicion.lookAgain() else { return false }
-    memory.server.forgetPageSize()
+    memory.server.resetPageSize()
     try tx.save(memory.server.facts)
     beginAgain(&job)
     return true
@@ -35,15 +35,15 @@ extension SyncPlanner {
   func distrust(
     _ record: inout ConversationRecord
   ) throws(StoreFailure) {
-    try forgetClaims(&record)
-    memory.ties.forgetTaught()
+    try dropClaims(&record)
+    memory.ties.removeTaught()
     record.restoredLSN = tx.lsn
     try tx.save(record)
     try tx.clearTombstones(record.cid)
   }
 
   /// The same where only what was proven is lost: rows go by two answers, as ever.
-  func forgetClaims(
+  func dropClaims(
     _ record: inout ConversationRecord
   ) throws(StoreFailure) {
     memory.effects.unclaimed.append(record.id)

@@ -108,7 +108,7 @@ struct Reading {
         reachedLimit: true
       ) { items[$0].position }
       var coverage = Coverage(completeness)
-      try tellTimes(&coverage, gaps: completeness.gaps, of: record)
+      try setGapTimes(&coverage, gaps: completeness.gaps, of: record)
       coverage.gaps.removeAll { $0.beforeRow > shown.count }
       if shown.dropFirst().contains(where: \.splitBefore) { coverage.whole = false }
       coverage.staleCount = stale
@@ -281,7 +281,7 @@ struct Reading {
       endsAtPresent: record.reachesPresent(spans, rx)
     ) { found.position(at: $0) }
     var coverage = Coverage(completeness)
-    try tellTimes(&coverage, gaps: completeness.gaps, of: record)
+    try setGapTimes(&coverage, gaps: completeness.gaps, of: record)
     let marks = try RowAnnotator(
       rx, of: record, spans: spans, fresh: fresh[record.cid], ends: found.ends)
     coverage.staleCount = mark(found, marks) { found.position(at: $0) }
@@ -353,7 +353,7 @@ struct Reading {
   }
 
   /// Where positions are numbers, a gap is told by the times of the messages beside it.
-  private func tellTimes(
+  private func setGapTimes(
     _ coverage: inout Coverage, gaps: [Completeness.Gap], of record: ConversationRecord
   ) throws(StoreFailure) {
     guard isNumbered else { return }

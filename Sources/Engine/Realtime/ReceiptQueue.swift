@@ -14,7 +14,7 @@ struct ReceiptGroup: Hashable {
   let cid: Int64
 }
 
-/// What the process remembers of the receipts that the file owes the server.
+/// What the process remembers of the receipts that are pending in the file.
 struct ReceiptQueue {
   /// Whether some may be waiting, and when to try again after trouble.
   private(set) var isWaiting = true
@@ -60,7 +60,7 @@ struct ReceiptQueue {
   mutating func endSending(areLeft: Bool) { isWaiting = areLeft }
 
   /// Something else was answered: what was lost is not lost because nobody hears.
-  mutating func heard(at nowMs: Int64, backoffMs: Int64) {
+  mutating func noteAnswer(at nowMs: Int64, backoffMs: Int64) {
     guard isSilent else { return }
     isSilent = false
     attempts = min(attempts, 1)
@@ -88,7 +88,7 @@ struct ReceiptQueue {
     }
   }
 
-  /// One of so many may be the reason why the server refused them, and the others are still owed.
+  /// One of so many may be the reason why the server refused them; the others are still pending.
   mutating func halve(_ group: ReceiptGroup, of count: Int) { batches[group] = count / 2 }
 
   /// An answer came, whatever it says.

@@ -1,8 +1,8 @@
-/// What the server tells unasked, applied once, and what is owed to it beside syncs and
+/// What the server tells unasked, applied once, and what is pending for it beside syncs and
 /// operations: replies to updates, receipts, and what the host has subscribed to.
 ///
 /// Rule protected: all effects of a frame, the ref under which it is remembered and
-/// the reply that is owed for it are one transaction. A ref that was seen is replied
+/// the reply that is pending for it are one transaction. A ref that was seen is replied
 /// to again and changes nothing. What cannot be applied is kept as it came, counted
 /// and replied to, so that it never blocks what stands behind it.
 internal import Base
@@ -22,7 +22,7 @@ extension SyncEngine {
       }
       tx.isSilent = update.isSilent
       if self.config.profile.pushIsLossless, !self.subscriptions.areInTrouble() {
-        tx.heardSince = self.memory.live.heardSince
+        tx.receivedSince = self.memory.live.receivedSince
       }
       var applier = applier(tx, update, from: arrival)
       try applier.run()
@@ -30,20 +30,20 @@ extension SyncEngine {
       if let ref = update.ref { try self.remember(ref, at: arrival.now, in: tx) }
     }
     if let ref = update.ref {
-      // Without a connection the file alone owes it: the next one hands it out.
+      // Without a connection it is pending in the file alone: the next one hands it out.
       if tracker.isUp { acknowledgements.markPending(ref) }
       report.tellHost()
       if isRepeated { report.stats.updatesRepeated += 1 } else { report.stats.updates += 1 }
     }
     if isRepeated { return .applied }
     if update.ref != nil { acknowledgements.noteApplied() }
-    tell(effects)
+    runEffects(effects)
     ask(effects.doubts, at: arrival.now)
-    if tracker.isUp { hear(effects.signs, at: arrival.now) }
+    if tracker.isUp { applyTyping(effects.signs, at: arrival.now) }
     return effects.quarantined > 0 ? .quarantined : .applied
   }
 
-  /// Notes a ref and the reply owed; from time to time old refs are let go.
+  /// Notes a ref and the reply pending; from time to time old refs are let go.
   private func remember(
     _ ref: [UInt8], at now: Instant, in tx: WriteTransaction
   ) throws(StoreFailure) {
@@ -57,7 +57,7 @@ extension SyncEngine {
   }
 
   /// What the memory learns once a delivery is committed.
-  func tell(_ effects: UpdateApplier.Effects) {
+  func runEffects(_ effects: UpdateApplier.Effects) {
     report.stats.quarantined += UInt64(effects.quarantined)
     report.stats.duplicates += UInt64(effects.duplicates)
     report.aside.add(effects.aside)
@@ -97,14 +97,14 @@ extension SyncEngine {
     var effects = UpdateApplier.Effects()
     try commit { tx throws(StoreFailure) in
       if self.config.profile.pushIsLossless, !self.subscriptions.areInTrouble() {
-        tx.heardSince = self.memory.live.heardSince
+        tx.receivedSince = self.memory.live.receivedSince
       }
       var applier = applier(tx, ServerUpdate(entries: push), from: arrival)
       try applier.entries(push)
       effects = applier.effects
     }
-    tell(effects)
-    if tracker.isUp { hear(effects.signs, at: arrival.now) }
+    runEffects(effects)
+    if tracker.isUp { applyTyping(effects.signs, at: arrival.now) }
     return effects.quarantined > 0 ? .quarantined : .applied
   }
 
@@ -128,14 +128,14 @@ extension SyncEngine {
     }
     if doubts.list {
       scheduler.beginAgain { $0.kind == .conversations }
-      memory.left.forgetListing()
+      memory.left.removeListing()
       wakeLists(now)
     }
   }
 
-  /// How far what happens on the server is heard now.
-  var heard: Heard {
-    Heard(
+  /// How far what happens on the server is pushed now.
+  var pushReach: PushReach {
+    PushReach(
       isUp: tracker.isUp, isLossless: config.profile.pushIsLossless, subscriptions: subscriptions,
       open: outbox.open, jobs: scheduler.jobs)
   }
@@ -145,7 +145,7 @@ extension SyncEngine {
     _ tx: WriteTransaction, _ update: ServerUpdate, from arrival: Arrival
   ) -> UpdateApplier {
     UpdateApplier(
-      memory, heard: heard, rules: ingestRules, in: tx, update: update, from: arrival)
+      memory, pushReach: pushReach, rules: ingestRules, in: tx, update: update, from: arrival)
   }
 
   /// The same for what an answer tells of conversations, which may know no better than what came
@@ -164,7 +164,7 @@ extension SyncEngine {
 
   // MARK: Replies
 
-  /// Hands the owed replies out again.
+  /// Hands the pending replies out again.
   func beginAcknowledgements() {
     acknowledgements.connect()
     do {
@@ -319,7 +319,7 @@ extension SyncEngine {
       trouble(purpose, failure: .unavailable, retryAfterMs: retry ?? 0, at: now)
       return .applied
     case .failed(.other, let retry):
-      // An error that says nothing here is no refusal: the marks are still owed.
+      // An error that says nothing here is no refusal: the marks are still pending.
       trouble(purpose, failure: .unavailable, retryAfterMs: retry ?? 0, at: now)
       return .applied
     case .failed(.exists, _), .done, .page, .entries, .deleted, .changed, .malformed, .message,
@@ -394,7 +394,7 @@ extension SyncEngine {
       subscriptions.remove(one)
       report.logLines.append((.warn, "the server refused a subscription"))
     default:
-      if subscriptions.confirm(one) { hearFromNow(one, at: now) }
+      if subscriptions.confirm(one) { catchUpSubscribed(one, at: now) }
     }
   }
 
@@ -408,8 +408,8 @@ extension SyncEngine {
 
   /// What came before a subscription took hold was not pushed: what was caught up until
   /// then may lack it, and is caught up anew.
-  func hearFromNow(_ one: Subscription, at now: Instant) {
-    memory.live.hear(from: lastLSN)
+  func catchUpSubscribed(_ one: Subscription, at now: Instant) {
+    memory.live.noteCommitted(from: lastLSN)
     scheduler.beginAgain { one.covers($0.conversation) }
     let past = memory.live.caughtUp.all.filter { one.covers($0) }
     for name in Array(past).inByteOrder() {

@@ -43,7 +43,7 @@ extension UpdateApplier {
     ingest.copies = copies
     let isPushed = asked == nil && answered == nil
     if isPushed { ingest.offer = .pushed(isSilent: update.isSilent) }
-    ingest.lifts = lifts(isPushed: isPushed)
+    ingest.revivable = revivable(isPushed: isPushed)
     if answered?.verb == .sendMessage { ingest.clientID = answered?.clientID }
     if answered?.verb == .editMessage { ingest.edit = answered }
     var ingested = try ingest.page(items.lazy.map(\.item), of: record, in: tx)
@@ -80,9 +80,9 @@ extension UpdateApplier {
     }
     try place(pushed, &record)
     // Another way than a push may show whether what was deleted is back.
-    if ingested.sawBuried, isPushed, ingest.lifts == nil { effects.behind.insert(record.id) }
+    if ingested.sawBuried, isPushed, ingest.revivable == nil { effects.behind.insert(record.id) }
     if areTooMany { try doubt(SkippedList([.messages, .marks], in: conversation, list: .items)) }
-    if heard.isUp {
+    if pushReach.isUp {
       for time in times { memory.server.learnTime(time, at: arrival.now) }
     }
     try tx.save(memory.server.facts)
@@ -90,9 +90,9 @@ extension UpdateApplier {
 
   /// Whether a copy says that a deleted message is back: it is of an answer that was asked for, or
   /// of pushes that do not overtake each other.
-  private func lifts(isPushed: Bool) -> Set<PushedID>? {
-    guard let early = memory.lifts else { return nil }
-    if isPushed { return heard.isUp && heard.isLossless ? [] : nil }
+  private func revivable(isPushed: Bool) -> Set<PushedID>? {
+    guard let early = memory.revivable else { return nil }
+    if isPushed { return pushReach.isUp && pushReach.isLossless ? [] : nil }
     return issued == nil ? nil : early
   }
 
@@ -100,8 +100,8 @@ extension UpdateApplier {
   private mutating func place(
     _ pushed: [PushedMessage], _ record: inout ConversationRecord
   ) throws(StoreFailure) {
-    let isLive = heard.isLive(record, memory) && !isAside
-    let isCatchingUp = heard.isCatchingUp(record.id)
+    let isLive = pushReach.isLive(record, memory) && !isAside
+    let isCatchingUp = pushReach.isCatchingUp(record.id)
     let stored = try tx.spans(record.cid)
     var spans = stored
     for message in pushed {
@@ -111,11 +111,11 @@ extension UpdateApplier {
       if spans.span(holding: message.position) != nil {
         if message.isInserted { noteLateness(of: message, record) }
         if isLive {
-          follow(message, &record)
+          raiseWatermark(message, &record)
         } else if message.isInserted || !(message.isNew || isAside) {
           effects.behind.insert(record.id)
         }
-      } else if message.isNew, heard.isUp,
+      } else if message.isNew, pushReach.isUp,
         let reach = try reach(of: message, spans: spans, record: record, isLive: isLive)
       {
         spans.insert(reach.span.low, reach.span.high)
@@ -123,11 +123,11 @@ extension UpdateApplier {
           spans.remove(hole.low, hole.high)
         }
         effects.shown.append((record.cid, isLive ? reach.span : message.span))
-        if isLive { follow(message, &record) }
-        if reach.isApart, !memory.server.scheme.isSequence {
+        if isLive { raiseWatermark(message, &record) }
+        if reach.isDetached, !memory.server.scheme.isSequence {
           effects.linked.append((record.cid, reach.span))
         }
-        if isCatchingUp || reach.isApart { effects.behind.insert(record.id) }
+        if isCatchingUp || reach.isDetached { effects.behind.insert(record.id) }
         continue
       } else if !isLive || isAbove(message, spans: spans) {
         effects.behind.insert(record.id)
@@ -161,7 +161,7 @@ extension UpdateApplier {
     inside spans: inout SpanSet, at message: PushedMessage, of record: ConversationRecord
   ) throws(StoreFailure) {
     let (time, scheme) = (message.position.time, memory.server.scheme)
-    guard !scheme.isSequence, !heard.hearsAll(record), let fetch = record.fetch,
+    guard !scheme.isSequence, !pushReach.receivesAll(record), let fetch = record.fetch,
       spans.span(holding: message.position) != nil
     else { return }
     let low = Position.before(timestampGroup: time)
@@ -181,7 +181,7 @@ extension UpdateApplier {
   /// watermark tops; nil where nothing is.
   private func reach(
     of pushed: PushedMessage, spans: SpanSet, record: ConversationRecord, isLive: Bool
-  ) throws(StoreFailure) -> (span: SpanSet.Span, isApart: Bool)? {
+  ) throws(StoreFailure) -> (span: SpanSet.Span, isDetached: Bool)? {
     let position = pushed.position
     guard let fetch = record.fetch else {
       // Without a watermark nothing is believed that could be joined, but numbers in a row.
@@ -242,7 +242,7 @@ extension UpdateApplier {
 
   /// In a live range the watermark follows what was applied, so that quiet hours are
   /// not fetched again.
-  private func follow(_ pushed: PushedMessage, _ record: inout ConversationRecord) {
+  private func raiseWatermark(_ pushed: PushedMessage, _ record: inout ConversationRecord) {
     let stamp = pushed.message.stamp
     guard pushed.isNew, let fetch = record.fetch, fetch.timeUs < pushed.position.time,
       memory.server.isBorneOut(stamp.timeUs, at: arrival.now)

@@ -50,7 +50,7 @@ struct UpdateApplier {
   }
 
   let memory: SyncMemory
-  let heard: Heard
+  let pushReach: PushReach
   let rules: IngestRules
   let tx: WriteTransaction
   let update: ServerUpdate
@@ -75,11 +75,11 @@ struct UpdateApplier {
   private var opened: ArraySlice<OpenedPayload>
 
   init(
-    _ memory: SyncMemory, heard: Heard, rules: IngestRules, in tx: WriteTransaction,
+    _ memory: SyncMemory, pushReach: PushReach, rules: IngestRules, in tx: WriteTransaction,
     update: ServerUpdate, from arrival: Arrival
   ) {
     self.memory = memory
-    self.heard = heard
+    self.pushReach = pushReach
     self.rules = rules
     self.tx = tx
     self.update = update
@@ -153,7 +153,7 @@ struct UpdateApplier {
       }
       try entity(
         kind, in: conversation, id: id, body: body, isDeleted: false, isToldApart: known != nil)
-      if let known { try told(known) }
+      if let known { try applyConversation(known) }
     case .entityDeleted(let kind, let conversation, let id, let body):
       try entity(kind, in: conversation, id: id, body: body, isDeleted: true)
     case .unknown(let name, let body):
@@ -176,7 +176,7 @@ struct UpdateApplier {
     let lasts = NamedLastTable(tx, cid)
     let newest = try lasts.newestVisible()
     for id in ids { _ = try tx.tombstone(id, in: cid, version: nil) }
-    // What is gone is not owed any more.
+    // What is gone is not pending any more.
     for kind in [ReceiptKind.read, .delivered, .listened] {
       try tx.annotationTable.dropMarks(kind, ids: ids, in: cid)
     }

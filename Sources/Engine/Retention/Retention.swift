@@ -193,7 +193,7 @@ struct Retention {
     var kept: [ClosedRange<UInt64>] = []
     if budget.keepsUntold {
       // Who is far behind is read after in slices, and nothing goes before.
-      guard let untold = try untold.follow(tx) else { return true }
+      guard let untold = try untold.readFeed(tx) else { return true }
       kept = untold
     }
     let protection = try Protection(

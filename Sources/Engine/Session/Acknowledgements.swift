@@ -1,9 +1,9 @@
 /// Replies to updates: apply, commit, sync, then reply.
 ///
 /// Rule protected: no reply is handed out before its effect is on disk, and each is
-/// owed until the host reports its frame as sent. What is owed is in the file, from
+/// pending until the host reports its frame as sent. What is pending is in the file, from
 /// the transaction of the effect on; here is only what is next, so a lost process
-/// loses nothing: all that is still owed is handed out again on each connection.
+/// loses nothing: all that is still pending is handed out again on each connection.
 internal import Base
 internal import Store
 internal import Wire
@@ -15,7 +15,7 @@ struct Acknowledgements {
   private var handed: [(frame: UInt64, ref: [UInt8])] = []
   /// Reported as sent, which the file does not know yet.
   private(set) var settled: [[UInt8]] = []
-  /// Whether the file may owe replies that are not here.
+  /// Whether the file may have pending replies that are not here.
   private(set) var hasMore = false
   /// Some that were handed out are not remembered, and what waits behind them waits
   /// for the host's reports.
@@ -26,7 +26,7 @@ struct Acknowledgements {
   private var untrimmed = Acknowledgements.trimEvery
   static let trimEvery = 256
 
-  /// A new connection: whatever is owed is to be handed out again.
+  /// A new connection: whatever is pending is to be handed out again.
   mutating func connect() {
     ready = []
     handed = []
@@ -40,7 +40,7 @@ struct Acknowledgements {
     hasMore = false
   }
 
-  /// A reply is owed, also where it had been handed out before.
+  /// A reply is pending, also where it had been handed out before.
   mutating func markPending(_ ref: [UInt8]) {
     handed.removeAll { $0.ref == ref }
     // Refs are mostly numbers that go up, so one look at the end tells two apart.
@@ -55,7 +55,7 @@ struct Acknowledgements {
   /// How many to ask the file for, so that those handed out hide none.
   var loadLimit: Int { handed.count + settled.count + Limits.repliesReady }
 
-  /// Takes in what the file owes, oldest first.
+  /// Takes in what is pending in the file, oldest first.
   mutating func load(_ pending: [[UInt8]]) {
     let known = Set(handed.map(\.ref)).union(settled)
     hasMore = pending.count >= loadLimit
@@ -65,7 +65,7 @@ struct Acknowledgements {
   /// The next reply has become a frame.
   mutating func handOut(_ frame: UInt64) {
     guard !ready.isEmpty else { return }
-    // A host that reports nothing is owed no memory; the file still knows.
+    // A host that reports nothing takes no memory; the file still knows.
     if handed.count >= Limits.repliesHanded {
       handed.removeFirst()
       hasMore = false

@@ -1,7 +1,7 @@
 /// Requests in flight and frames to send: who waits for which answer, and how long.
 ///
 /// An answer is matched by its request id. A server that does not echo ids gets one
-/// request at a time, matched by its verb; after a time-out its connection is void,
+/// request at a time, matched by its verb; after a time-out its connection is unusable,
 /// because a late answer could no longer be told from the next one.
 internal import Base
 internal import Wire
@@ -36,7 +36,7 @@ struct PendingRequest {
 }
 
 struct RequestTracker {
-  enum Link { case down, up, void }
+  enum Link { case down, up, unusable }
 
   private(set) var link = Link.down
   private(set) var pendingRequests: [PendingRequest] = []
@@ -110,7 +110,7 @@ struct RequestTracker {
   }
 
   /// Queues a request that has no answer.
-  mutating func tell(_ request: Request, account: [UInt8]?) {
+  mutating func queueUnanswered(_ request: Request, account: [UInt8]?) {
     let requestID = prefix + [UInt8(ascii: "-")] + Array(String(nextRequest).utf8)
     nextRequest += 1
     outbox.append(
@@ -187,7 +187,7 @@ struct RequestTracker {
     // What is no page and was lost where others were answered says nothing of the network.
     let isAlone = late.allSatisfy { $0.limit == 0 && $0.sentMs ?? .max <= answeredMs }
     if !isAlone { pacing.timedOut() }
-    if !echoes { return drop(.void, nowMs: nowMs) }
+    if !echoes { return drop(.unusable, nowMs: nowMs) }
     pendingRequests.removeAll { pending in late.contains { $0.requestID == pending.requestID } }
     return late
   }

@@ -47,8 +47,8 @@ extension SyncEngine {
       if mustSeal { outbox.noteSeal() }
       for (cid, isWanted) in counting.recounts { list.recounts.note(cid, isWanted: isWanted) }
       if let cid = counting.caughtUp { list.recounts.bringBack(cid) }
-      for (seq, operation) in changed { follow(seq, operation) }
-      if !memory.effects.isEmpty { follow(memory.takeEffects()) }
+      for (seq, operation) in changed { track(seq, operation) }
+      if !memory.effects.isEmpty { runEffects(memory.takeEffects()) }
       if store.lsn != lastLSN {
         lastLSN = store.lsn
         report.stats.commits += 1
@@ -62,7 +62,7 @@ extension SyncEngine {
   }
 
   /// Brings memory to where a transaction brought the file.
-  private func follow(_ effects: CommitEffects) {
+  private func runEffects(_ effects: CommitEffects) {
     for _ in 0..<effects.restores {
       report.stats.restores &+= 1
       report.logLines.append(
@@ -157,10 +157,10 @@ extension SyncEngine {
       guard var record = try tx.conversation(conversation), !record.isPending else { return nil }
       try tx.dropMessages(record.cid)
       if scheme.isLog {
-        try LogRanges(tx).forget(record.cid)
-        try tx.unreadTable.forgetPlaces(record.cid)
+        try LogRanges(tx).deleteAll(record.cid)
+        try tx.unreadTable.clearPlaces(record.cid)
       }
-      try planner(tx).forgetClaims(&record)
+      try planner(tx).dropClaims(&record)
       record.totalCount = nil
       try tx.save(record)
       // It is fetched for the first time once more.

@@ -46,7 +46,7 @@ extension SyncEngine {
     switch frame.body {
     case .unknown(let reason):
       if let type = frame.foreignType, config.profile.tellsUnknownFrames {
-        try storing { () throws(StoreFailure) in try tell(frame.bytes, of: type) }
+        try storing { () throws(StoreFailure) in try storeFrameEvent(frame.bytes, of: type) }
         return .applied
       }
       report.stats.framesIgnored += 1
@@ -71,7 +71,7 @@ extension SyncEngine {
         report.logLines.append(.warn, "the server answered with an error", because: error.text)
       }
       if receipts.isSilent {
-        receipts.heard(
+        receipts.noteAnswer(
           at: now.monotonicMs, backoffMs: tracker.backoffMs(attempt: 1, atLeast: 0))
       }
       if case .operation(let seq) = pending.purpose {
@@ -91,7 +91,7 @@ extension SyncEngine {
   /// A frame of another scheme than this server's.
   private func receiveForeign(_ frame: Frame, of type: [UInt8]) throws(Failure) -> Receipt {
     if config.profile.tellsUnknownFrames {
-      try storing { () throws(StoreFailure) in try tell(frame.bytes, of: type) }
+      try storing { () throws(StoreFailure) in try storeFrameEvent(frame.bytes, of: type) }
       return .applied
     }
     report.stats.framesIgnored += 1
@@ -99,7 +99,7 @@ extension SyncEngine {
   }
 
   /// Hands a frame that only the host understands to it, as it came.
-  private func tell(_ frame: [UInt8], of type: [UInt8]) throws(StoreFailure) {
+  private func storeFrameEvent(_ frame: [UInt8], of type: [UInt8]) throws(StoreFailure) {
     try commit { tx throws(StoreFailure) in
       // What is too large to be kept is told all the same, without its body.
       _ = try tx.feedTable.addEvent(
@@ -171,7 +171,7 @@ extension SyncEngine {
   private func advance(
     _ job: inout SyncJob, outcome: Outcome, from ingest: Ingest, at now: Instant
   ) throws(StoreFailure) {
-    memory.server.hear(at: now)
+    memory.server.noteAnswer(at: now)
     let step: Step
     switch (job.stage, outcome) {
     case (.start, .failed(.rateLimited, let retryAfterMs)),
@@ -255,7 +255,7 @@ extension SyncEngine {
       job.restores += 1
       try commit { tx throws(StoreFailure) in
         guard var record = try tx.conversation(job.request.conversation) else { return }
-        try planner(tx).forgetClaims(&record)
+        try planner(tx).dropClaims(&record)
       }
       job.beginAnew()
       scheduler.replace(job)

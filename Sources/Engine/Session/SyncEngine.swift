@@ -15,9 +15,9 @@ final class SyncEngine {
   var lastLSN: UInt64
   var tracker: RequestTracker
   var scheduler = SyncScheduler()
-  /// Receipts owed to the server.
+  /// Receipts pending for the server.
   var receipts = ReceiptQueue()
-  /// Replies owed to updates.
+  /// Replies pending for updates.
   var acknowledgements = Acknowledgements()
   /// What the user did and the server has not confirmed.
   var outbox: Outbox
@@ -154,7 +154,7 @@ final class SyncEngine {
         trouble(pending.purpose, failure: .timeout, retryAfterMs: 0, at: now)
       }
     }
-    if tracker.link == .void, !late.isEmpty {
+    if tracker.link == .unusable, !late.isEmpty {
       report.logLines.append((.warn, "no answer in time on a connection without request ids"))
       endInVain()
       report.tellHost()

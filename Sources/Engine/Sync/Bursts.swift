@@ -34,11 +34,11 @@ extension PageMerge {
   ) throws(StoreFailure) {
     guard !scheme.isSequence else { return }
     var catchUp = job.catchUp
-    try raise(&catchUp, page, ingested, now)
+    try raiseWatermark(&catchUp, page, ingested, now)
     job.catchUp = catchUp
   }
 
-  private func raise(
+  private func raiseWatermark(
     _ catchUp: inout CatchUp, _ page: Page, _ ingested: Ingested, _ now: Instant
   ) throws(StoreFailure) {
     catchUp.burstUs = nil

@@ -11,7 +11,7 @@ extension Ingest {
   ) throws(StoreFailure) -> Ingest {
     var ingest = self
     ingest.placesBehind = rules.learnsTies && memory.ties.isUnstable
-    ingest.lifts = memory.lifts
+    ingest.revivable = memory.revivable
     // Where updates are replied to, each message has one, which may be silent.
     if memory.server.can(.envelope) { return ingest }
     ingest.offer = .above(try tx.news(record.cid) ?? .max)
@@ -21,14 +21,14 @@ extension Ingest {
 
   /// Stores those of the items that are known already, or that a claim says must be.
   func known(
-    _ items: [PageItem], of record: ConversationRecord, spans: SpanSet, lifts: Set<PushedID>?,
+    _ items: [PageItem], of record: ConversationRecord, spans: SpanSet, revivable: Set<PushedID>?,
     in tx: WriteTransaction
   ) throws(StoreFailure) -> Ingested {
     var result = Ingested()
     var opened = opened
     var ingest = self
     ingest.placesBehind = rules.learnsTies
-    ingest.lifts = lifts
+    ingest.revivable = revivable
     for case .message(let message) in items {
       guard let payload = opened.popFirst(),
         message.conversation == nil || message.conversation == record.id,
@@ -48,7 +48,7 @@ extension Ingest {
 
 extension SyncMemory {
   /// Which deleted messages an answer does not bring back; nil where none does.
-  var lifts: Set<PushedID>? {
+  var revivable: Set<PushedID>? {
     if server.profile.isPlanted(.returnedStaysAway) { return nil }
     return server.profile.deletionsAreLater ? nil : pushed.deleted
   }

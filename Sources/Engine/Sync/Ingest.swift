@@ -185,7 +185,7 @@ struct Ingest {
   var offer = Offer.none
   /// What was deleted is back where a copy shows it that was asked for after the deletion was told,
   /// but for these. Nil where no copy says so.
-  var lifts: Set<PushedID>?
+  var revivable: Set<PushedID>?
   /// A new message stands behind all of its time that are known: it did not come in a page.
   var placesBehind = false
 
@@ -273,7 +273,7 @@ struct Ingest {
     switch try tx.apply(
       row, record.cid, issued: issued, saysMarks: saysMarks, isFirst: offer.isPushed && isNew,
       isEdit: offer.isPushed && !isNew,
-      lifts: lifts.map { !$0.contains(PushedID(cid: record.cid, id: message.id)) } ?? false)
+      revives: revivable.map { !$0.contains(PushedID(cid: record.cid, id: message.id)) } ?? false)
     {
     case .inserted:
       result.insertedAt.append(row.position)

@@ -78,7 +78,7 @@ extension UpdateApplier {
 
   /// Takes in what a conversation says of itself, by push or in an answer: the object,
   /// the newest message as a detached range, the read marker, and the count of unread ones.
-  mutating func told(_ known: WireConversation) throws(StoreFailure) {
+  mutating func applyConversation(_ known: WireConversation) throws(StoreFailure) {
     try settle(known)
     let record = try tx.conversation(creating: known.id)
     let isOld = asked.map { $0 < record.deletedLSN } ?? false

@@ -174,11 +174,11 @@ extension PageMerge {
       // Where the device's clock has passed the stamps, it is the server's that stands still.
       return .before(timestampGroup: time)
     }
-    let timestampGroup = Position.before(timestampGroup: first.time)
+    let group = Position.before(timestampGroup: first.time)
     let isProven =
       scheme.endsAreExact || first.time != last.time
-      || ranges.spans.covers(timestampGroup, high: last.successor)
-    return isProven ? nil : timestampGroup
+      || ranges.spans.covers(group, high: last.successor)
+    return isProven ? nil : group
   }
 
   /// The content is whole up to the present: the watermark moves, now and only now.

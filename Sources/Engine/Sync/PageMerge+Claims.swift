@@ -134,7 +134,7 @@ extension PageMerge {
     from low: Position, to high: Position, after issued: UInt64
   ) -> Position? {
     // Where all that is committed is pushed, nothing can have come beside what was.
-    if hearsAll { return nil }
+    if receivesAll { return nil }
     return memory.pushed.lowest(
       in: record.cid, from: low, to: high, after: issued, besides: answer.ids,
       or: job.run.shownPushes

@@ -183,7 +183,7 @@ extension PageMerge {
     if scheme.learnsTies, !search.target.id.isEmpty,
       let row = try tx.row(search.target.id, record.cid)
     {
-      search.follow(row.position)
+      search.noteHit(row.position)
     }
     let rows = ingested.items.compactMap { $0 }.ascending()
     var looked = rows

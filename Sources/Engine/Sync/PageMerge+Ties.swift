@@ -126,8 +126,8 @@ extension PageMerge {
     let moves = changed.map { row, rank in
       (from: row.position, to: Position(time: time, rank: rank, id: row.position.id))
     }
-    ranges.unverified.follow(moves, at: time)
-    ranges.stale.follow(moves, at: time)
+    ranges.unverified.shiftRanks(moves, at: time)
+    ranges.stale.shiftRanks(moves, at: time)
     ranges.spans.retreat(from: time)
     answer.moved.append(contentsOf: moves)
   }
@@ -135,7 +135,7 @@ extension PageMerge {
 
 extension SpanSet {
   /// Rows of a group have other places: what was said of one is said of it there.
-  mutating func follow(_ moves: [(from: Position, to: Position)], at time: Int64) {
+  mutating func shiftRanks(_ moves: [(from: Position, to: Position)], at time: Int64) {
     let low = Position.before(timestampGroup: time)
     let high = Position.after(timestampGroup: time)
     if covers(low, high: high) || !spans.contains(where: { $0.low < high && low < $0.high }) {

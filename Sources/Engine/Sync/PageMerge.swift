@@ -12,7 +12,7 @@ struct PageMerge {
   let memory: SyncMemory
   let tx: WriteTransaction
   /// Whether whatever is committed in the conversation comes by push.
-  let hearsAll: Bool
+  let receivesAll: Bool
   var scheme: PositionScheme
   var record: ConversationRecord
   var job: SyncJob
@@ -23,11 +23,11 @@ struct PageMerge {
   private let knownUs: Int64?
 
   init(
-    _ memory: SyncMemory, hearsAll: Bool, record: ConversationRecord, job: SyncJob,
+    _ memory: SyncMemory, receivesAll: Bool, record: ConversationRecord, job: SyncJob,
     answer: PageAnswer, in tx: WriteTransaction
   ) throws(StoreFailure) {
     self.memory = memory
-    self.hearsAll = hearsAll
+    self.receivesAll = receivesAll
     self.tx = tx
     self.record = record
     self.job = job

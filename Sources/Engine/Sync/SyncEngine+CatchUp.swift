@@ -109,7 +109,7 @@ extension SyncEngine {
       }
       try planner.takeCursors(of: page, into: &record, for: &draft)
       var merge = try PageMerge(
-        memory, hearsAll: heard.hearsAll(record), record: record, job: draft,
+        memory, receivesAll: pushReach.receivesAll(record), record: record, job: draft,
         answer: answer, in: tx)
       try noteNews(of: record, in: tx)
       var ingested = try ingest.of(record, memory, in: tx).page(page.items, of: record, in: tx)
@@ -143,7 +143,7 @@ extension SyncEngine {
       try noteNews(of: merge.record, in: tx)
       return (step, PageEffects(merge, ingested))
     }
-    if let effects { follow(effects, in: &draft, wasLive: job.isLive) }
+    if let effects { runEffects(effects, in: &draft, wasLive: job.isLive) }
     job = draft
     return step
   }
@@ -184,7 +184,7 @@ extension SyncEngine {
     report.stats.duplicates &+= UInt64(clamping: effects.duplicates)
     if effects.sawClientID { outbox.noteClientIDs() }
     if effects.queuedMarks { receipts.queue(max(1, effects.inserted)) }
-    if draft.isLive, !job.isLive { memory.live.follow(job.request.conversation) }
+    if draft.isLive, !job.isLive { memory.live.markLive(job.request.conversation) }
     if effects.needsCatchUp { scheduler.markPending(job.request.conversation) }
     job = draft
     return next
@@ -214,7 +214,7 @@ extension SyncEngine {
   }
 
   /// Brings memory to where a page brought the file.
-  private func follow(_ effects: PageEffects, in job: inout SyncJob, wasLive: Bool) {
+  private func runEffects(_ effects: PageEffects, in job: inout SyncJob, wasLive: Bool) {
     let (cid, ingested) = (effects.conversation.cid, effects.ingested)
     report.aside.add(effects.answer.aside)
     report.stats.quarantined += UInt64(ingested.bad.count)
@@ -230,7 +230,7 @@ extension SyncEngine {
       memory.settled[cid] = memory.settled[cid, default: SpanSet()].union(effects.answer.settled)
     }
     if job.isLive, !wasLive {
-      memory.linked.forget(below: effects.links.bound, isTop: effects.links.isTop, cid)
+      memory.linked.remove(below: effects.links.bound, isTop: effects.links.isTop, cid)
       becameLive(job)
     }
     if effects.answer.isBehind { scheduler.markPending(job.request.conversation) }
@@ -283,7 +283,7 @@ extension SyncEngine {
   /// Others of the conversation that are under way begin again at the watermark: what was still
   /// to come within the overlap below it, they would take for known.
   private func becameLive(_ job: SyncJob) {
-    memory.live.follow(job.request.conversation)
+    memory.live.markLive(job.request.conversation)
     scheduler.pass(job)
   }
 
@@ -357,7 +357,7 @@ extension SyncEngine {
       let stored = try tx.spans(record.cid)
       var spans = stored
       let ingested = try ingest.known(
-        page.items, of: record, spans: spans, lifts: self.memory.lifts, in: tx)
+        page.items, of: record, spans: spans, revivable: self.memory.revivable, in: tx)
       if let top = ingested.insertedAt.map(\.time).max(), !self.scheme.isSequence,
         let fetch = record.fetch, top > fetch.timeUs
       {
@@ -390,13 +390,13 @@ extension SyncEngine {
       try tx.save(record)
       return (step, effects)
     }
-    follow(effects, of: job)
+    runEffects(effects, of: job)
     job = draft
     return step
   }
 
   /// Brings memory to where changed messages brought the file.
-  private func follow(_ effects: ChangeEffects, of job: SyncJob) {
+  private func runEffects(_ effects: ChangeEffects, of job: SyncJob) {
     if effects.queuedMarks { receipts.queue(Limits.markReadBatch) }
     if let left = effects.left {
       memory.left.leave(
@@ -444,14 +444,14 @@ extension SyncEngine {
       let record = try tx.conversation(creating: draft.request.conversation)
       guard record.id == known.id else { return nil }
       var applier = applier(tx, answer: .getConversation, from: ingest, at: now)
-      try applier.told(known)
+      try applier.applyConversation(known)
       effects = applier.effects
       if draft.request.kind == .count { return nil }
       isNamed = try tx.unreadReader.namedMarker(record.cid) != nil
       if scheme.isLog { return nil }
       return try planner(tx).planAtMarker(&draft, of: record, asks: false)
     }
-    tell(effects)
+    runEffects(effects)
     if known.unreadCount == nil { try noCount(of: known.id, isNever: windows.asksList) }
     if scheme.isLog, isNamed {
       return try readLog(&job) { sync, job throws(StoreFailure) in try sync.begin(&job) }

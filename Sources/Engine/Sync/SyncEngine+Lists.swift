@@ -15,13 +15,13 @@ extension SyncEngine {
     try commit { tx throws(StoreFailure) in
       var applier = applier(tx, answer: .getConversations, from: ingest, at: now)
       applier.lasts = UpdateApplier.Lasts(isAsked: true, found)
-      for conversation in found { try applier.told(conversation) }
+      for conversation in found { try applier.applyConversation(conversation) }
       for range in bad {
         try applier.setAside(range, reason: BadItem.badConversation.code, cid: 0)
       }
       effects = applier.effects
     }
-    tell(effects)
+    runEffects(effects)
     job.status.received += found.count
     var listing = listing
     let isOver = listing.add(

@@ -51,7 +51,7 @@ struct Evidence {
   var trustedSize = false
 
   /// Begins again with what is said of the server.
-  mutating func forgetPages() { self = Evidence(total: total, trustedSize: trustedSize) }
+  mutating func restart() { self = Evidence(total: total, trustedSize: trustedSize) }
 }
 
 /// How far a sync doubts what it found, before it doubts the server.

@@ -102,7 +102,7 @@ struct SyncJob {
     stage = .start
     caughtUp = .none
     run = PageRun()
-    evidence.forgetPages()
+    evidence.restart()
     budget = PageBudget()
   }
 

@@ -7,8 +7,8 @@ extension Core {
   /// When a split that is held back is to be drawn; true where the host thinks that nothing is due
   /// by then.
   func hold(_ screen: WindowState, of number: UInt64) -> Bool {
-    let until = [screen.list.heldUntilMs, screen.gate.deadlineMs].compactMap { $0 }.min()
-    if until == nil, !screen.holds, !screen.gate.wasShut { return false }
+    let until = [screen.list.heldUntilMs, screen.fetchPolicy.deadlineMs].compactMap { $0 }.min()
+    if until == nil, !screen.holds, !screen.fetchPolicy.wasShut { return false }
     return snapshot.withLock { snapshot in
       let isNew = snapshot.holds[number] != until
       snapshot.holds[number] = until
@@ -18,12 +18,12 @@ extension Core {
 
   /// When one that waits for the network is to be looked at; true where the host thinks that
   /// nothing is due by then.
-  func hold(_ gate: Gate, of number: UInt64) -> Bool {
-    if gate.deadlineMs == nil, !gate.wasShut { return false }
+  func hold(_ fetchPolicy: FetchPolicyState, of number: UInt64) -> Bool {
+    if fetchPolicy.deadlineMs == nil, !fetchPolicy.wasShut { return false }
     return snapshot.withLock { snapshot in
-      let isNew = snapshot.holds[number] != gate.deadlineMs
-      snapshot.holds[number] = gate.deadlineMs
-      return isNew && gate.deadlineMs.map { $0 < snapshot.restsUntilMs } ?? false
+      let isNew = snapshot.holds[number] != fetchPolicy.deadlineMs
+      snapshot.holds[number] = fetchPolicy.deadlineMs
+      return isNew && fetchPolicy.deadlineMs.map { $0 < snapshot.restsUntilMs } ?? false
     }
   }
 

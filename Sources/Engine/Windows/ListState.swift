@@ -12,7 +12,7 @@ internal import Timeline
 struct ListState: LiveQueryState {
   private(set) var config: ListConfig
   /// Whether it shows what the cache has.
-  private(set) var gate: Gate
+  private(set) var fetchPolicy: FetchPolicyState
   var list: WindowList
   var isClosed = false
   /// The newest entry of the change feed that the list stands for; nil before it was
@@ -58,7 +58,7 @@ struct ListState: LiveQueryState {
   init(_ config: ListConfig) {
     self.config = config
     list = WindowList(rowsMax: config.rowsMax)
-    gate = Gate(config.choice)
+    fetchPolicy = FetchPolicyState(config.choice)
   }
 
   var status: ListStatus {
@@ -73,7 +73,7 @@ struct ListState: LiveQueryState {
     status.conversationCount = shown.count
     status.trouble = trouble
     status.basis = link.isUp && isWhole ? .network : .cache
-    status.asOfUs = gate.asOfUs
+    status.asOfUs = fetchPolicy.asOfUs
     return status
   }
 
@@ -83,20 +83,20 @@ struct ListState: LiveQueryState {
     (link.isUp, link.connections) = (snapshot.isUp, snapshot.connections)
     for end in snapshot.ends.removeValue(forKey: number) ?? [] where end.trouble != .cancelled {
       trouble = end.trouble
-      gate.hasFailed = end.trouble != nil
+      fetchPolicy.hasFailed = end.trouble != nil
     }
     typed.formUnion(snapshot.typing.take(number))
-    gate.asOfUs = snapshot.asOf[number] ?? 0
+    fetchPolicy.asOfUs = snapshot.asOf[number] ?? 0
   }
 
   /// What the host's function says from this look on.
   mutating func choose(_ choice: PolicyChoice) {
     config.choice = choice
-    gate.choose(choice)
+    fetchPolicy.choose(choice)
   }
 
   /// Whether the core is to hear what the host's function says: it may have to ask.
-  var mustTell: Bool {
+  var mustReportChoice: Bool {
     guard config.asksHost else { return false }
     return link.told.map { $0 != (link.connections, config.choice) } ?? true
   }
@@ -105,9 +105,9 @@ struct ListState: LiveQueryState {
 
   /// Whether the cache may be shown from this look on.
   mutating func pass(at now: Instant) {
-    let failure = gate.judge(isUp: link.isUp, isCaughtUp: isWhole, nowMs: now.monotonicMs)
-    if gate.said != nil, trouble == gate.said { trouble = nil }
-    gate.said = failure
+    let failure = fetchPolicy.judge(isUp: link.isUp, isCaughtUp: isWhole, nowMs: now.monotonicMs)
+    if fetchPolicy.said != nil, trouble == fetchPolicy.said { trouble = nil }
+    fetchPolicy.said = failure
     if let failure { trouble = failure }
   }
 
@@ -115,10 +115,10 @@ struct ListState: LiveQueryState {
 
   /// Moves the list to the state that `rx` sees.
   mutating func look(_ rx: ReadTransaction) throws(StoreFailure) -> [DiffOp] {
-    if gate.isShut { return [] }
+    if fetchPolicy.isShut { return [] }
     // What is kept of too many rows are those at the top.
     var change = WindowChange(focus: .min)
-    guard let seq, try follow(rx, after: seq, change: &change) else {
+    guard let seq, try applyChanges(rx, after: seq, change: &change) else {
       return try readAnew(rx)
     }
     // Rows were cut off, and so many have left since that there is room for them.
@@ -150,7 +150,7 @@ struct ListState: LiveQueryState {
   }
 
   /// What the feed and the board say since the last look: false where that is too much.
-  private mutating func follow(
+  private mutating func applyChanges(
     _ rx: ReadTransaction, after: UInt64, change: inout WindowChange
   ) throws(StoreFailure) -> Bool {
     let limit = Limits.windowChangesMax

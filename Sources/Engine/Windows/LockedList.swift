@@ -32,8 +32,8 @@ final class LockedList: Sendable {
       if let choice { screen.choose(choice) }
       core.snapshot.withLock { screen.observe(&$0, number: number) }
       screen.pass(at: now)
-      isEarlier = core.hold(screen.gate, of: number)
-      if screen.mustTell { try tell(&screen, at: now, &lines) }
+      isEarlier = core.hold(screen.fetchPolicy, of: number)
+      if screen.mustReportChoice { try reportChoice(&screen, at: now, &lines) }
       let ops = try core.reading { reading throws(Failure) in
         try reading.storing { rx throws(StoreFailure) in try screen.look(rx) }
       }
@@ -43,7 +43,7 @@ final class LockedList: Sendable {
   }
 
   /// Tells the core what the host's function says. Where it cannot ask now a later poll tells it.
-  private func tell(
+  private func reportChoice(
     _ screen: inout ListState, at now: Instant, _ lines: inout LogLines
   ) throws(Failure) {
     let (number, choice) = (live.number, screen.config.choice)

@@ -37,7 +37,7 @@ final class LockedWindow: Sendable {
       let from = screen.list.version
       if let choice {
         screen.config.choice = choice
-        screen.gate.choose(choice)
+        screen.fetchPolicy.choose(choice)
       }
       let fresh = observe(&screen)
       screen.pass(at: now)
@@ -69,18 +69,18 @@ final class LockedWindow: Sendable {
     repeat {
       // Whoever is in the core finishes first.
       if isLate { core.waitForInput() }
-      let stamp = core.looks.withLock(\.stamp)
+      let stamp = core.accessTimes.withLock(\.stamp)
       let wasLoaded = screen.list.loaded
       let step = try core.reading { reading throws(Failure) in
         try reading.storing { rx throws(StoreFailure) in
           try screen.look(rx, fresh: fresh, nowMs: now.monotonicMs)
         }
       }
-      screen.tellItems(step)
+      screen.applyToItems(step)
       ops.append(contentsOf: step)
       if screen.list.loaded == wasLoaded { break }
       core.pin(screen, of: number)
-      isLate = core.looks.withLock { $0.isLate(stamp) }
+      isLate = core.accessTimes.withLock { $0.isLate(stamp) }
     } while isLate
     return ops
   }
@@ -114,10 +114,10 @@ final class LockedWindow: Sendable {
       }
       if mustFollow {
         screen.connection.isFollowing = true
-        engine.windows.follow(number)
+        engine.windows.setFollowing(number)
       }
       for ask in old {
-        screen.requested.forget(ask.sync)
+        screen.requested.remove(ask.sync)
         engine.drop(number, sync: ask.sync, at: now)
       }
       do throws(Failure) {
@@ -164,7 +164,7 @@ final class LockedWindow: Sendable {
     try live.inside { screen throws(Failure) in
       let fresh = observe(&screen)
       isNews = try screen.show(first: first, count: count)
-      core.looks.withLock { $0.note(screen.config.conversation) }
+      core.accessTimes.withLock { $0.note(screen.config.conversation) }
       if core.see(first: first, count: count, of: number, screen, at: now) { isNews = true }
       try ask(&screen, fresh, at: now, &lines)
     }

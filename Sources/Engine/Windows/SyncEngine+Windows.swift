@@ -49,7 +49,7 @@ extension SyncEngine {
       windows.wait(number, for: sync)
     } else {
       // It had nothing to ask and ended at once.
-      windows.tell(
+      windows.postEnd(
         number, SharedSnapshot.End(sync: sync, trouble: try syncStatus(sync).trouble))
     }
     return sync
@@ -246,7 +246,7 @@ extension SyncEngine {
   // MARK: Typing
 
   /// Takes signs of typing after their delivery is committed.
-  func hear(_ signs: [UpdateApplier.TypingSignal], at now: Instant) {
+  func applyTyping(_ signs: [UpdateApplier.TypingSignal], at now: Instant) {
     for sign in signs {
       let isNews =
         sign.event.map { event in

@@ -103,7 +103,7 @@ extension Client {
       }
       return number
     }
-    looks.withLock { $0.note(config.conversation) }
+    accessTimes.withLock { $0.note(config.conversation) }
     signalNews()
     return Window(self, number: number, config: config)
   }

@@ -62,7 +62,7 @@ struct WindowLoads {
   }
 
   /// Nothing of what the host last wished for is to be done.
-  mutating func forget() { self = WindowLoads() }
+  mutating func cancelAll() { self = WindowLoads() }
 
   /// A new wish takes the place of one like it, and is where the user is now.
   mutating func replace(_ wish: PendingLoad) {
@@ -89,7 +89,7 @@ struct WindowRequests {
   }
 
   /// It is wanted no more.
-  mutating func forget(_ sync: UInt64) {
+  mutating func remove(_ sync: UInt64) {
     open.removeAll { $0.sync == sync }
   }
 
@@ -104,7 +104,7 @@ struct WindowRequests {
         trouble = nil
       }
     }
-    forget(end.sync)
+    remove(end.sync)
     return ended
   }
 }

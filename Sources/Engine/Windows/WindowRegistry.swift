@@ -217,7 +217,7 @@ final class WindowRegistry {
   func wait(_ number: UInt64, for sync: UInt64) { windows[number]?.syncs.insert(sync) }
 
   /// One that had nothing to ask ended at once.
-  func tell(_ number: UInt64, _ end: SharedSnapshot.End) {
+  func postEnd(_ number: UInt64, _ end: SharedSnapshot.End) {
     snapshot.withLock { $0.ends[number, default: []].append(end) }
   }
 
@@ -230,7 +230,7 @@ final class WindowRegistry {
   func setLive(_ number: UInt64, _ live: UInt64?) { windows[number]?.live = live }
 
   /// A window came to show the present.
-  func follow(_ number: UInt64) { windows[number]?.isFollowing = true }
+  func setFollowing(_ number: UInt64) { windows[number]?.isFollowing = true }
 
   // MARK: What happens to them
 
@@ -254,7 +254,7 @@ final class WindowRegistry {
       windows[number]?.syncs.remove(sync)
       // What failed, or was cancelled by the host, may be asked again.
       if trouble != nil, entry.live == sync { windows[number]?.live = nil }
-      tell(number, SharedSnapshot.End(sync: sync, trouble: trouble))
+      postEnd(number, SharedSnapshot.End(sync: sync, trouble: trouble))
     }
   }
 }

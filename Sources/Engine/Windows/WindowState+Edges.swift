@@ -110,7 +110,7 @@ extension WindowState {
   }
 
   /// Once such a gap is whole it belongs to the window.
-  mutating func followGap(
+  mutating func joinFilledGaps(
     _ rx: ReadTransaction, in cid: Int64, loaded: inout SpanSet, change: inout WindowChange
   ) throws(StoreFailure) {
     guard let spans = change.spans, !ends.opened.isEmpty else { return }

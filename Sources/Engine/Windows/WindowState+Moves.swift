@@ -5,7 +5,7 @@ internal import Timeline
 
 extension WindowState {
   /// Brings what is loaded, wished for and on the screen to where the rows of the list are now.
-  mutating func followMoves(
+  mutating func applyMoves(
     _ rx: ReadTransaction, in cid: Int64, spans: SpanSet, loaded: inout SpanSet,
     change: inout WindowChange
   ) throws(StoreFailure) {
@@ -27,7 +27,7 @@ extension WindowState {
     for place in moves.sorted {
       try join(place, rx, in: cid, spans: spans, loaded: &loaded)
     }
-    followMoves(moves, loaded: loaded)
+    shiftWishes(moves, loaded: loaded)
   }
 
   /// A row that moved is loaded together with those that it stands beside, where nothing can come
@@ -50,7 +50,7 @@ extension WindowState {
     }
   }
 
-  private mutating func followMoves(_ moves: WindowList.Moves, loaded: SpanSet) {
+  private mutating func shiftWishes(_ moves: WindowList.Moves, loaded: SpanSet) {
     func now(_ place: Position) -> Position { list.place(of: place, after: moves) }
     for index in loads.wishes.indices {
       switch loads.wishes[index].aim {

@@ -60,7 +60,7 @@ extension WindowState {
 
   /// What a wish loaded and the bound sent away again at once is not loaded anew at each
   /// look: with it goes the wish. The window is full of what lies nearer to the user.
-  mutating func forgetEvicted() {
+  mutating func dropEvictedWishes() {
     let loaded = list.loaded
     func isEvicted(_ ends: (low: Position, high: Position)?) -> Bool {
       guard let ends else { return false }
@@ -355,7 +355,7 @@ extension WindowState {
   }
 
   var waiting: Waiting {
-    if config.isCacheOnly || making.isUnmade { return .nothing }
+    if config.isCacheOnly || pendingConversation.isUnmade { return .nothing }
     let kinds = requested.open.map(\.request.kind) + loads.wishes.compactMap(\.next?.kind)
     if !connection.isUp { return connection.isFollowing || !kinds.isEmpty ? .connection : .nothing }
     return kinds.map(\.waiting).min { $0.rank < $1.rank } ?? .nothing
@@ -376,7 +376,7 @@ extension WindowState {
     status.hasGapAfter = ends.gaps.behind
     status.isMarkerUnknown = view.isMarkerUnknown
     status.basis = connection.isUp && connection.isCaughtUp ? .network : .cache
-    status.asOfUs = gate.asOfUs
+    status.asOfUs = fetchPolicy.asOfUs
     return status
   }
 }

@@ -9,7 +9,7 @@ extension WindowState {
   /// of a scroll.
   mutating func preload(around rows: ClosedRange<Int>) -> Bool {
     // The list that is on the screen is about to go.
-    if loads.isReplaced || loads.kept != nil || making.isUnmade { return false }
+    if loads.isReplaced || loads.kept != nil || pendingConversation.isUnmade { return false }
     let near = max(1, config.count / 2)
     let known = loads.wishes.count
     if rows.lowerBound < near, !isAtStart, let edge = list.first?.position,

@@ -10,10 +10,10 @@ internal import Timeline
 struct WindowState: LiveQueryState {
   var config: WindowConfig
   /// Whether it shows what the cache has.
-  var gate: Gate
+  var fetchPolicy: FetchPolicyState
   var list: WindowList
   var isClosed = false
-  var making = Making()
+  var pendingConversation = PendingConversation()
   var feed = FeedCursor()
   var connection: WindowConnection
   var loads = WindowLoads()
@@ -30,7 +30,7 @@ struct WindowState: LiveQueryState {
     self.config = config
     list = WindowList(rowsMax: config.rowsMax)
     connection = WindowConnection(isFollowing: config.follows)
-    gate = Gate(config.choice)
+    fetchPolicy = FetchPolicyState(config.choice)
     switch config.at {
     case .latest: loads.wishes = [.newest(config.count)]
     default:
@@ -48,10 +48,10 @@ struct WindowState: LiveQueryState {
       ends.beginAgain()
       loads.beginAgain()
     }
-    gate.asOfUs = snapshot.asOf[number] ?? 0
+    fetchPolicy.asOfUs = snapshot.asOf[number] ?? 0
     for end in snapshot.ends.removeValue(forKey: number) ?? [] {
       for request in requested.take(end) {
-        if request.kind == .live { gate.hasFailed = end.trouble != nil }
+        if request.kind == .live { fetchPolicy.hasFailed = end.trouble != nil }
         if case .refresh(let low, let high) = request.kind { trust.refreshed.insert(low, high) }
         if end.trouble == .cancelled, request.kind == .live { connection.liveAsked = nil }
       }
@@ -236,7 +236,7 @@ struct WindowState: LiveQueryState {
       feed.seq = try rx.feedReader.lastChange()
       change.isWhole = true
     } else {
-      try follow(rx, in: record.cid, change: &change)
+      try applyChanges(rx, in: record.cid, change: &change)
     }
     var spans = list.spans
     let wasUnverified = trust.unverified
@@ -249,10 +249,10 @@ struct WindowState: LiveQueryState {
     change.redrawn = wasUnverified.difference(with: trust.unverified)
     noteVerified(snapshot[record.cid], change: &change)
     noteGap(loaded: &loaded, change: change)
-    try followMoves(rx, in: record.cid, spans: spans, loaded: &loaded, change: &change)
-    try followGap(rx, in: record.cid, loaded: &loaded, change: &change)
+    try applyMoves(rx, in: record.cid, spans: spans, loaded: &loaded, change: &change)
+    try joinFilledGaps(rx, in: record.cid, loaded: &loaded, change: &change)
     if change.isWhole { try reload(rx, in: record.cid, loaded: loaded, change: &change) }
-    if !loads.wishes.isEmpty, !gate.isShut {
+    if !loads.wishes.isEmpty, !fetchPolicy.isShut {
       var loader = try CacheLoader(
         rx, of: record, spans: spans, loaded: loaded, isUp: connection.isUp)
       try grow(&loader)
@@ -269,7 +269,7 @@ struct WindowState: LiveQueryState {
     loads.kept = nil
     loads.isReplaced = false
     var ops = list.apply(change)
-    forgetEvicted()
+    dropEvictedWishes()
     let known = loads.wishes.count
     refill()
     if loads.wishes.count > known {
@@ -297,7 +297,7 @@ struct WindowState: LiveQueryState {
     change.focus = view.focus
     hold(&change, nowMs)
     let ops = list.apply(change)
-    forgetEvicted()
+    dropEvictedWishes()
     return ops
   }
 
@@ -351,7 +351,7 @@ struct WindowState: LiveQueryState {
   }
 
   /// What the feed says of this conversation since the last look.
-  private mutating func follow(
+  private mutating func applyChanges(
     _ rx: ReadTransaction, in cid: Int64, change: inout WindowChange
   ) throws(StoreFailure) {
     let limit = Limits.windowChangesMax

@@ -54,7 +54,7 @@ struct ConversationTable {
 
   /// All that was known of it is forgotten but its names, its epoch and how much of it was told;
   /// its tally is the caller's to write.
-  func forget(_ cid: Int64, deletedLSN: UInt64) throws(StoreFailure) {
+  func clear(_ cid: Int64, deletedLSN: UInt64) throws(StoreFailure) {
     try connection.run(
       """
       UPDATE conversation SET fetch_us = NULL, fetch_text = NULL, deletions_us = NULL,

@@ -106,7 +106,7 @@ package struct NamedLastTable {
         ON CONFLICT (kind, cid, id) DO UPDATE SET body = excluded.body
         """, NamedLast.kind, cid, named.packed)
     } else if known != nil {
-      try forget()
+      try removeNamed()
     } else {
       return
     }
@@ -129,7 +129,7 @@ package struct NamedLastTable {
   /// unread messages.
   package func doubt() { tx.counting.recounts[cid] = true }
 
-  private func forget() throws(StoreFailure) {
+  private func removeNamed() throws(StoreFailure) {
     try tx.connection.run("DELETE FROM entity WHERE kind = ? AND cid = ?", NamedLast.kind, cid)
   }
 
@@ -138,7 +138,7 @@ package struct NamedLastTable {
     guard let named = try reader.named(), row.number <= named.number, named.issued < issued,
       row.message.id != named.id, try reader.low(of: named) < row.message.position
     else { return }
-    try forget()
+    try removeNamed()
     tx.feedTable.change(.conversations, in: cid, numbers: nil)
   }
 }

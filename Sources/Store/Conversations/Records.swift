@@ -159,6 +159,11 @@ package struct RowFlags: OptionSet, Hashable, Sendable {
   package static let ownOrRead = RowFlags(
     rawValue: 1 << 0 | 1 << 1 | 1 << 3 | 1 << 5 | 1 << 11)
   package static let listened = RowFlags(rawValue: 1 << 9 | 1 << 12)
+  static let readOrListened = RowFlags(rawValue: 1 << 1 | 1 << 9)
+  /// No count of unread messages has these.
+  static let uncounted = RowFlags(rawValue: hidden.rawValue | ownOrRead.rawValue)
+  /// In the list of pinned messages, unless a queued operation takes the pin away.
+  static let pinnedOrQueued = RowFlags(rawValue: 1 << 4 | 1 << 13)
   static let laidOver = RowFlags(rawValue: 1 << 13 | 1 << 14 | 1 << 15)
   /// What only grows, whoever says it.
   static let growing: RowFlags = [.readByMe, .listenedByMe, .offered, .silent, .history]

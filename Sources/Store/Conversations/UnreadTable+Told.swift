@@ -63,7 +63,7 @@ extension UnreadTable {
     // say what comes later, but where nothing is unread.
     let isExact =
       !hasCome && isTopmost && isHeard && (newest != nil || count == 0)
-      && (issued < tx.lsn || tx.heardSince != nil)
+      && (issued < tx.lsn || tx.receivedSince != nil)
     tx.counting.unsettled[cid, default: .settle] = .settle
     tally.number = min((isRead ? 0 : count) &+ later, Limits.countMax)
     tally.top = newest
@@ -129,7 +129,7 @@ extension UnreadTable {
   }
 
   /// What the server had may be lost.
-  func forgetTold(_ cid: Int64) throws(StoreFailure) {
+  func clearTold(_ cid: Int64) throws(StoreFailure) {
     try tx.conversationTable.note(toldMarker: nil, of: cid)
   }
 }

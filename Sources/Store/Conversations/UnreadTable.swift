@@ -94,7 +94,7 @@ extension UnreadTable {
   /// How what happens now became known, as far as a number goes by it.
   private func source(of tally: UnreadCounters, isOwn: Bool) -> UnreadSource {
     if isOwn { return .own }
-    if let since = tx.heardSince { return since <= tally.toldLSN ? .sure : .push }
+    if let since = tx.receivedSince { return since <= tally.toldLSN ? .sure : .push }
     if tx.origin == .pushed { return .push }
     guard isOfThisConnection(tally) else { return .shown }
     return tx.counting.losesNoPush ? .counted : .doubtful
@@ -185,12 +185,12 @@ extension UnreadTable {
   }
 
   /// The places of a log are given anew: the marker is of its message, wherever that comes.
-  package func forgetPlaces(_ cid: Int64) throws(StoreFailure) {
+  package func clearPlaces(_ cid: Int64) throws(StoreFailure) {
     var tally = try tx.tally(cid)
     if let id = tally.marker?.id, !id.isEmpty, tally.named == nil { tally.named = id }
     (tally.marker, tally.top) = (nil, nil)
     try write(tally, .unsure, in: cid)
-    try forgetTold(cid)
+    try clearTold(cid)
   }
 
   /// An own mark is refused: the server counts without it, and its message may never come.

@@ -95,7 +95,7 @@ extension WriteTransaction {
     asked.quarantinedCount = nil
     try clearTombstones(cid)
     try feedTable.removeEntities(of: cid)
-    try conversationTable.forget(cid, deletedLSN: lsn)
+    try conversationTable.clear(cid, deletedLSN: lsn)
     // Nothing of it is counted, and how far it was read is forgotten.
     change(cid, to: UnreadCounters())
     feed.add(.coverage, cid, 0...0)

@@ -1,12 +1,12 @@
-/// Updates that were applied, and the replies owed for them.
+/// Updates that were applied, and the replies pending for them.
 ///
 /// Rule protected: a ref is stored in the transaction of its effect, so what was
-/// applied is known, across restarts, and is applied once. The reply stays owed
-/// until it was sent; a ref that is owed is never forgotten.
+/// applied is known, across restarts, and is applied once. The reply stays pending
+/// until it was sent; a ref that is pending is never forgotten.
 internal import Base
 
 extension FeedTable {
-  /// Remembers a ref and that its reply is owed, also where it had been sent.
+  /// Remembers a ref and that its reply is pending, also where it had been sent.
   package func markPending(_ ref: [UInt8], wallUs: Int64) throws(StoreFailure) {
     let isNew = tx.unseenRef == ref
     tx.unseenRef = nil
@@ -47,7 +47,7 @@ extension FeedTable {
 
   /// Notes that replies were sent.
   package func settleReplies(_ refs: [[UInt8]]) throws(StoreFailure) {
-    // Mostly they come in the order in which they were owed.
+    // Mostly they come in the order in which they were pending.
     var next = 0
     for ref in refs {
       let ahead = tx.counters.recentRefs.find(ref, from: next)
@@ -63,7 +63,7 @@ extension FeedTable {
   /// Forgets the oldest refs beyond `kept`, and the oldest of those seen before
   /// `beforeUs`. One that came later by the device's clock shields those behind it:
   /// a clock that jumps costs memory, bounded by the number, and no update. Of those that are
-  /// owed the newest `pendingKept` stay: what is forgotten the server tells again.
+  /// pending the newest `pendingKept` stay: what is forgotten the server tells again.
   package func trimRefs(
     kept: Int, beforeUs: Int64, pendingKept: Int = .max
   ) throws(StoreFailure) {
@@ -110,7 +110,7 @@ extension FeedReader {
     return statement.bytes(0)
   }
 
-  /// Refs whose replies are owed, oldest first.
+  /// Refs whose replies are pending, oldest first.
   package func pendingReplies(limit: Int) throws(StoreFailure) -> [[UInt8]] {
     let statement = try rx.connection.statement(Queries.pendingReplies, Swift.max(0, limit))
     var refs: [[UInt8]] = []

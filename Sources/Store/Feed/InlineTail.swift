@@ -50,7 +50,7 @@ struct InlineChanges: Equatable, Sendable {
   }
 }
 
-/// Refs of updates, oldest first, each with its time and whether its reply is owed.
+/// Refs of updates, oldest first, each with its time and whether its reply is pending.
 struct InlineRefs: Equatable, Sendable {
   /// Bytes at most, so that the row stays on its page.
   static let bytesMax = 1_024
@@ -126,7 +126,7 @@ struct InlineRefs: Equatable, Sendable {
     return unsafe memcmp(first, second, a.count) == 0
   }
 
-  /// Refs whose replies are owed.
+  /// Refs whose replies are pending.
   func pending() -> [[UInt8]] {
     var result: [[UInt8]] = []
     var next = 0

@@ -90,7 +90,7 @@ package struct ImportTable {
   }
 
   /// In a write: it begins anew.
-  package func forget(_ name: [UInt8]) throws(StoreFailure) {
+  package func remove(_ name: [UInt8]) throws(StoreFailure) {
     guard isThere else { return }
     try connection.runNoted("DELETE FROM import_bad WHERE name = ?", name)
     try connection.runNoted("DELETE FROM import WHERE name = ?", name)

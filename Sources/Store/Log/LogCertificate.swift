@@ -15,7 +15,8 @@ package struct LogCertificate {
       """
       SELECT entry.id, entry.time FROM log_range JOIN entry
         ON entry.cid = log_range.cid AND entry.place = log_range.high
-      WHERE log_range.cid = ?1 AND low <= ?2 AND high >= ?2 AND log_range.flags & 1 = 0
+      WHERE log_range.cid = ?1 AND low <= ?2 AND high >= ?2
+        AND log_range.flags & 1 /* LogRanges.isUnverified */ = 0
       """, cid, position.time)
     return try row.step() ? (row.bytes(0), row.optionalInt(1)) : nil
   }

@@ -70,7 +70,7 @@ package struct LogProjection {
     message.order = row.place
     // Whatever else goes by time was told by this server.
     let isImported =
-      row.heard == 0 && book.range(holding: row.place).map { book.ranges[$0].isByTime } ?? false
+      row.received == 0 && book.range(holding: row.place).map { book.ranges[$0].isByTime } ?? false
     if isImported { message.flags.insert(.imported) }
     if state.isEdited {
       message.flags.insert(.edited)
@@ -109,7 +109,7 @@ package struct LogProjection {
   /// Writes what is whole: each range that is claimed, without the entries that are not.
   package func writeSpans(of book: LogBook<LogRows>) throws(StoreFailure) {
     var spans = SpanSet()
-    for range in book.ranges where !range.isVoid {
+    for range in book.ranges where !range.isUnverified {
       let low: Position = range.start == nil ? .before(timestampGroup: range.low) : .min
       spans.insert(low, .after(timestampGroup: range.high))
     }
@@ -122,7 +122,7 @@ package struct LogProjection {
       if holes.count == Limits.spansMax, let last = holes.last { spans.remove(.min, last.high) }
       for hole in holes.reversed() { spans.remove(hole.low, hole.high) }
     }
-    if let place = try book.blurred() { spans.remove(.min, .after(timestampGroup: place)) }
+    if let place = try book.untrustedBelow() { spans.remove(.min, .after(timestampGroup: place)) }
     spans.keepNewest(Limits.spansMax)
     try tx.save(spans: spans, replacing: try tx.spans(cid), in: cid)
   }

@@ -50,7 +50,7 @@ package struct LogRanges {
   }
 
   /// Nothing is known of a conversation's log any more, its entries included.
-  package func forget(_ cid: Int64) throws(StoreFailure) {
+  package func deleteAll(_ cid: Int64) throws(StoreFailure) {
     try LogTables.remove(cid, try tx.connection)
   }
 
@@ -106,7 +106,7 @@ package struct LogRanges {
 
   // MARK: Ranges
 
-  private static let isVoid: Int64 = 1
+  static let isUnverified: Int64 = 1
   private static let isByTime: Int64 = 2
 
   private func ranges(_ cid: Int64) throws(StoreFailure) -> [LogRange] {
@@ -119,7 +119,7 @@ package struct LogRanges {
     var ranges: [LogRange] = []
     while try row.step() {
       var range = LogRange(low: row.int(0), high: row.int(1), connection: row.uint(3))
-      range.isVoid = row.int(2) & Self.isVoid != 0
+      range.isUnverified = row.int(2) & Self.isUnverified != 0
       range.isByTime = row.int(2) & Self.isByTime != 0
       range.start = Self.claim(row, at: 4)
       range.present = Self.claim(row, at: 6)
@@ -144,7 +144,7 @@ package struct LogRanges {
       row.bind(range.low)
       row.bind(range.high)
       row.bind(
-        (range.isVoid ? Self.isVoid : 0) | (range.isByTime ? Self.isByTime : 0))
+        (range.isUnverified ? Self.isUnverified : 0) | (range.isByTime ? Self.isByTime : 0))
       row.bind(range.connection)
       row.bind(range.start?.request)
       row.bind(range.start?.connection)

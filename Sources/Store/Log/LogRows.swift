@@ -113,30 +113,33 @@ package struct LogRows: LogTable {
         """
         SELECT id, place, stored, heard, flags, time, kind, target, user, detail, editor, body
         FROM entry INDEXED BY entry_marked
-        WHERE cid = ? AND flags & 7 != 0 AND place BETWEEN ? AND ? ORDER BY place
+        WHERE cid = ? AND flags & 7 /* LogRows.changedInPlace */ != 0 AND place BETWEEN ? AND ?
+        ORDER BY place
         """, cid, low, high))
   }
 
-  package func edited(heard: Range<UInt64>) throws(StoreFailure) -> [LogRow] {
+  package func edited(received: Range<UInt64>) throws(StoreFailure) -> [LogRow] {
     try all(
       tx.connection.statement(
-        Self.editedSince, cid, Int64(clamping: heard.lowerBound), Int64(clamping: heard.upperBound))
+        Self.editedSince, cid, Int64(clamping: received.lowerBound),
+        Int64(clamping: received.upperBound))
     )
   }
 
   static let editedSince: StaticString = """
     SELECT id, place, stored, heard, flags, time, kind, target, user, detail, editor, body
     FROM entry INDEXED BY entry_edited
-    WHERE cid = ? AND flags & 6 != 0 AND heard >= ? AND heard < ?
+    WHERE cid = ? AND flags & 6 /* LogRows.anyEdit */ != 0 AND heard >= ? AND heard < ?
     """
 
-  package func lastBlurred(isClaimed: Bool) throws(StoreFailure) -> Int64? {
-    try tx.connection.number(Self.lastBlurred, cid, isClaimed ? 0 : Self.unclaimed)
+  package func lastWithoutTarget(isClaimed: Bool) throws(StoreFailure) -> Int64? {
+    try tx.connection.number(Self.lastWithoutTarget, cid, isClaimed ? 0 : Self.unclaimed)
   }
 
-  static let lastBlurred: StaticString = """
+  static let lastWithoutTarget: StaticString = """
     SELECT place FROM entry INDEXED BY entry_blurred
-    WHERE cid = ? AND flags & 8 = ? AND flags & 1 != 0 AND kind IS NOT NULL AND target IS NULL
+    WHERE cid = ? AND flags & 8 /* LogRows.unclaimed */ = ?
+      AND flags & 1 /* LogRows.deleted */ != 0 AND kind IS NOT NULL AND target IS NULL
     ORDER BY place DESC LIMIT 1
     """
 
@@ -145,14 +148,15 @@ package struct LogRows: LogTable {
       tx.connection.statement(
         """
         SELECT id, place, stored, heard, flags, time, kind, target, user, detail, editor, body
-        FROM entry INDEXED BY entry_doubted WHERE cid = ? AND flags & 8 != 0 AND place > ?
+        FROM entry INDEXED BY entry_doubted
+        WHERE cid = ? AND flags & 8 /* LogRows.unclaimed */ != 0 AND place > ?
         ORDER BY place LIMIT 1
         """, cid, place))
   }
 
   static let unclaimedPlaces: StaticString = """
     SELECT place FROM entry INDEXED BY entry_doubted
-    WHERE cid = ? AND flags & 8 != 0 ORDER BY place DESC LIMIT ?
+    WHERE cid = ? AND flags & 8 /* LogRows.unclaimed */ != 0 ORDER BY place DESC LIMIT ?
     """
 
   /// The places of which nothing is claimed, the newest first.
@@ -178,7 +182,7 @@ package struct LogRows: LogTable {
     func bind(_ columns: inout Parameters) {
       columns.bind(row.place)
       columns.bind(row.stored)
-      columns.bind(row.heard)
+      columns.bind(row.received)
       columns.bind(Self.flags(row))
       columns.bind(entry.timeUs)
       columns.bind(kind)
@@ -213,10 +217,12 @@ package struct LogRows: LogTable {
 // MARK: Columns
 
 extension LogRows {
-  private static let deleted: Int64 = 1
-  private static let edited: Int64 = 2
-  private static let editedBy: Int64 = 4
-  private static let unclaimed: Int64 = 8
+  static let deleted: Int64 = 1
+  static let edited: Int64 = 2
+  static let editedBy: Int64 = 4
+  static let unclaimed: Int64 = 8
+  static let anyEdit = edited | editedBy
+  static let changedInPlace = deleted | anyEdit
 
   private static func flags(_ row: LogRow) -> Int64 {
     var flags = row.entry.isDeleted ? deleted : 0
@@ -259,7 +265,7 @@ extension LogRows {
     let place = row.int(1)
     // The log reckons with places that it has given.
     guard logPlaces.contains(place) else { throw .damaged }
-    var found = LogRow(entry: entry, place: place, stored: row.uint(2), heard: row.uint(3))
+    var found = LogRow(entry: entry, place: place, stored: row.uint(2), received: row.uint(3))
     found.isClaimed = flags & unclaimed == 0
     return found
   }

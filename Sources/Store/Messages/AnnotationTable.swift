@@ -1,8 +1,8 @@
 /// Marks of messages: receipts, reactions and pins from the server, and the read,
-/// delivered and listened marks that it is owed.
+/// delivered and listened marks that are pending for it.
 ///
 /// Rule protected: a mark changes its own field only, in whatever order marks,
-/// copies and deletions come. Receipts only grow. A mark that is owed is an
+/// copies and deletions come. Receipts only grow. A mark that is pending is an
 /// operation: durable, sent until the server confirms it, and never after.
 internal import Base
 internal import Timeline
@@ -26,7 +26,7 @@ extension ReceiptKind {
     }
   }
 
-  /// What it means for a row when it is owed.
+  /// What it means for a row while it is pending.
   var queuedFlag: RowFlags {
     switch self {
     case .read: .readQueued
@@ -237,7 +237,7 @@ extension AnnotationTable {
 
   // MARK: Owed to the server
 
-  /// Queues a mark. False where it is not owed: the message is unknown, forgotten,
+  /// Queues a mark. False where it is not pending: the message is unknown, forgotten,
   /// this user's own, already so marked, or the mark is queued.
   package func enqueueMark(
     _ kind: ReceiptKind, id: [UInt8], in cid: Int64
@@ -255,7 +255,7 @@ extension AnnotationTable {
     return true
   }
 
-  /// Whether the server knows of this user's delivery, or is owed it.
+  /// Whether the server knows of this user's delivery, or it is pending.
   private func isDelivered(
     _ row: MarkedRow, id: [UInt8], in cid: Int64
   ) throws(StoreFailure) -> Bool {
@@ -299,7 +299,7 @@ extension AnnotationTable {
     }
   }
 
-  /// Whether any mark is owed: mostly none is, and each message that goes asks, three times.
+  /// Whether any mark is pending: mostly none is, and each message that goes asks, three times.
   func hasPendingMarks() throws(StoreFailure) -> Bool {
     if let known = tx.memo?.some.marks { return known }
     let isSome = try tx.connection.number(Queries.someMark) != nil

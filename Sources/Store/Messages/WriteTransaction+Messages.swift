@@ -12,17 +12,17 @@ extension WriteTransaction {
   /// does not `sayMarks` leaves reactions and pin as they are, or wait. A first copy, of a push
   /// that tells a message as new, may have been overtaken by an edit: see `merged`. An edit was
   /// pushed as one, whether or not the copy says so. What is derived
-  /// from the entries of a log is as it is now, whatever the row says. A copy that `lifts` a
+  /// from the entries of a log is as it is now, whatever the row says. A copy that `revives` a
   /// deletion was asked for, or pushed, after that was told, where it was: the message is back.
   package func apply(
     _ message: IncomingMessage, _ cid: Int64, issued: UInt64, saysMarks: Bool = true,
-    isFirst: Bool = false, isEdit: Bool = false, isDerived: Bool = false, lifts: Bool = false
+    isFirst: Bool = false, isEdit: Bool = false, isDerived: Bool = false, revives: Bool = false
   ) throws(StoreFailure) -> Applied {
     applied = (message.rank, false)
     var bar = try bar(message, in: cid)
-    let isBack = lifts && bar.map { $0.lsn <= issued } ?? false
+    let isBack = revives && bar.map { $0.lsn <= issued } ?? false
     if isBack {
-      try lift(message.id, in: cid)
+      try removeTombstone(message.id, in: cid)
       bar = nil
     }
     if bar == nil,
@@ -128,17 +128,17 @@ extension WriteTransaction {
   }
 
   /// The tombstone that keeps the message out. A server version newer than the deletion
-  /// lifts it.
+  /// removes it.
   private func bar(_ copy: IncomingMessage, in cid: Int64) throws(StoreFailure) -> Deletion? {
     guard let deletion = try deletion(copy.id, in: cid) else { return nil }
     if let version = copy.version, let deleted = deletion.version, version > deleted {
-      try lift(copy.id, in: cid)
+      try removeTombstone(copy.id, in: cid)
       return nil
     }
     return deletion
   }
 
-  private func lift(_ id: [UInt8], in cid: Int64) throws(StoreFailure) {
+  private func removeTombstone(_ id: [UInt8], in cid: Int64) throws(StoreFailure) {
     try connection.run("DELETE FROM tombstone WHERE cid = ? AND id = ?", cid, id)
   }
 

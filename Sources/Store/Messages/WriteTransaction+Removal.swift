@@ -67,7 +67,7 @@ extension WriteTransaction {
     try connection.run("DELETE FROM tombstone WHERE cid = ?", cid)
     try connection.run("DELETE FROM waiting WHERE cid = ?", cid)
     try unreadTable.doubt(cid)
-    try unreadTable.forgetTold(cid)
+    try unreadTable.clearTold(cid)
   }
 
   /// Takes a row out without a tombstone: the server may send it again.
@@ -115,7 +115,7 @@ extension WriteTransaction {
 }
 
 /// Rows that go from here and are still on the server: what the server was told of a message is
-/// not told again when it comes anew, and what it is owed stays owed.
+/// not told again when it comes anew, and its pending marks stay pending.
 extension WriteTransaction {
   /// Takes out one message, without a tombstone; its place, nil where it is not stored.
   package func drop(_ id: [UInt8], in cid: Int64) throws(StoreFailure) -> Position? {

@@ -118,7 +118,8 @@ extension Queries {
 
   static let toldMarks: StaticString = """
     SELECT cid, id, flags, read_by, delivered_by, listened_by FROM message
-    WHERE flags & ? = 0 AND (flags & 514 != 0 OR delivered_by IS NOT NULL)
+    WHERE flags & ? = 0
+      AND (flags & 514 /* RowFlags.readOrListened */ != 0 OR delivered_by IS NOT NULL)
     ORDER BY coalesce(sent_us, time) DESC
     """
 
@@ -193,7 +194,7 @@ extension Queries {
 
   static let sealed: StaticString = """
     SELECT cid, time, key, number, lsn, raw FROM message INDEXED BY message_sealed
-    WHERE (cid, time, key) > (?, ?, ?) AND flags & 64 != 0
+    WHERE (cid, time, key) > (?, ?, ?) AND flags & 64 /* RowFlags.sealed */ != 0
     ORDER BY cid, time, key LIMIT ?
     """
 

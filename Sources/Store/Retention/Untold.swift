@@ -21,13 +21,13 @@ package struct Untold: Sendable {
 
   /// All of them, in the order of their numbers; nil where more is to be read first. Where entries
   /// are not kept any more the subscriber reads everything anew.
-  package mutating func follow(
+  package mutating func readFeed(
     _ tx: WriteTransaction
   ) throws(StoreFailure) -> [ClosedRange<UInt64>]? {
     let everything = [0...UInt64.max]
     let told = UInt64(clamping: try tx.connection.number("SELECT told FROM room_state") ?? 0)
     guard told > 0 else { return everything }
-    if told < self.told || told > readTo { forget(up: told) }
+    if told < self.told || told > readTo { restart(at: told) }
     if told > self.told {
       self.told = told
       let left = entries.firstIndex { $0.seq > told } ?? entries.endIndex
@@ -39,7 +39,7 @@ package struct Untold: Sendable {
     if readTo &- told >= UInt64(clamping: Limits.changesMax) { return everything }
     let page = try tx.feedReader.changes(after: readTo, limit: Self.sliceEntries)
     guard case .entries(let found) = page else {
-      forget(up: told)
+      restart(at: told)
       return everything
     }
     read &+= found.count
@@ -52,7 +52,7 @@ package struct Untold: Sendable {
     return found.count < Self.sliceEntries ? ranges() : nil
   }
 
-  private mutating func forget(up told: UInt64) {
+  private mutating func restart(at told: UInt64) {
     (self.told, readTo, entries, made) = (told, told, [], nil)
   }
 

@@ -44,7 +44,7 @@ internal import Text
   func close() {
     guard let open = unsafe handle else { return }
     kept.empty()
-    memo.forget()
+    memo.invalidate()
     unsafe handle = nil
     unsafe sqlite3_close_v2(open)
   }
@@ -111,7 +111,7 @@ internal import Text
   /// Runs constant text that gives no rows and is not worth keeping prepared.
   func execute(_ text: StaticString) throws(StoreFailure) {
     guard let handle = unsafe handle else { throw .closed }
-    memo.forget()
+    memo.invalidate()
     let code = text.withUTF8Buffer { bytes in
       // A static string of the program ends with a terminator.
       unsafe sqlite3_exec(
@@ -168,7 +168,7 @@ internal import Text
       unsafe prepared = try prepare(text)
     }
     let statement = unsafe Statement(prepared, place: place, of: self)
-    if !isNoted, !statement.isReadOnly { memo.forget() }
+    if !isNoted, !statement.isReadOnly { memo.invalidate() }
     return statement
   }
 

@@ -192,7 +192,8 @@ enum Schema {
       try connection.execute(
         """
         UPDATE conversation SET server_unread = NULL, counted_arrived = 0, unread_count =
-          (SELECT count(*) FROM message WHERE message.cid = conversation.cid AND flags & 3499 = 0
+          (SELECT count(*) FROM message WHERE message.cid = conversation.cid
+            AND flags & 3499 /* RowFlags.uncounted */ = 0
             AND (read_time IS NULL OR (time, key) > (read_time, read_id)));
         """)
     }
@@ -213,7 +214,7 @@ enum Schema {
       try connection.execute(
         """
         ALTER TABLE event ADD COLUMN id BLOB NOT NULL DEFAULT x'';
-        UPDATE message SET flags = flags | 524288;
+        UPDATE message SET flags = flags | 524288 /* RowFlags.history */;
         """)
     }
     try connection.execute(

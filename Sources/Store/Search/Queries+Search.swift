@@ -102,24 +102,25 @@ extension Queries {
       NOT EXISTS (SELECT 1 FROM span WHERE cid = c.cid AND kind = 0 GROUP BY cid
         HAVING count(*) = 1 AND min(low_time) = -9223372036854775808)
       OR EXISTS (SELECT 1 FROM message INDEXED BY message_sealed
-        WHERE cid = c.cid AND flags & 64 != 0))
+        WHERE cid = c.cid AND flags & 64 /* RowFlags.sealed */ != 0))
     ORDER BY cid LIMIT ?
     """
 
   static let searchSealed: StaticString = """
     SELECT count(*) FROM (SELECT 1 FROM message INDEXED BY message_sealed
-      WHERE flags & 64 != 0 LIMIT ?)
+      WHERE flags & 64 /* RowFlags.sealed */ != 0 LIMIT ?)
     """
 
   static let searchSealedIn: StaticString = """
     SELECT count(*) FROM (SELECT 1 FROM message INDEXED BY message_sealed
-      WHERE cid = ? AND flags & 64 != 0 LIMIT ?)
+      WHERE cid = ? AND flags & 64 /* RowFlags.sealed */ != 0 LIMIT ?)
     """
 
   /// What is to be sent, newest first: number, flags and content, and what a filter asks.
   static let searchSends: StaticString = """
     SELECT number, seq, cid, flags, plain, body FROM operation INDEXED BY operation_number
-    WHERE number > 0 AND number != 0 AND state != 4 AND flags & 1480 = 0
+    WHERE number > 0 AND number != 0 AND state != 4
+      AND flags & 1480 /* SearchableRow.notFound */ = 0
     ORDER BY number DESC LIMIT ?
     """
 

@@ -48,6 +48,8 @@ struct SearchableRow {
 
   /// Flags of rows that are not found.
   static let notFound = RowFlags.hidden.union([.sealed, .deleted])
+  /// A row of which these change is indexed anew.
+  static let indexed = notFound.union(.mine)
 
   /// What is searched of it.
   func texts(_ names: MemberNames) -> [MemberTexts.Member] {

@@ -43,7 +43,7 @@ extension SearchIndex {
   /// done, now or later. New messages may wait, for one alone costs the index as much as twenty
   /// together. What the index has of a message that changed or went leaves it with the commit,
   /// where its text is not long: else with a slice to come.
-  func follow(rows: Int64) throws(StoreFailure) -> Bool {
+  func indexCommit(rows: Int64) throws(StoreFailure) -> Bool {
     guard connection.indexesLater else { return try takeUp() > 0 }
     let queue = try connection.statement(Queries.searchQueue, Self.waitingMax &+ 1)
     guard try queue.step(), queue.int(0) > 0 else { return false }

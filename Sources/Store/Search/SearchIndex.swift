@@ -75,7 +75,8 @@ struct SearchIndex {
   }
 
   /// What a message was when it was indexed is noted once, before its first change, and how many
-  /// bytes are to be read for it. The flags are those that hide a row, and `mine`.
+  /// bytes are to be read for it. The masks are `SearchableRow.notFound` and
+  /// `SearchableRow.indexed`.
   private static let triggers: StaticString = """
     CREATE TRIGGER search_inserted AFTER INSERT ON message WHEN new.flags & 1480 = 0 BEGIN
       INSERT OR IGNORE INTO search_change (number, bytes)

@@ -234,7 +234,7 @@ package final class MessageStore: Sendable {
 
   /// Runs `body` on one committed state, on a connection of its own: for a body beside which
   /// something is written. `failure` names the store's errors.
-  package func readApart<Result, Failure: Error>(
+  package func readBeside<Result, Failure: Error>(
     failure: (StoreFailure) -> Failure,
     _ body: (ReadTransaction) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -273,7 +273,7 @@ package final class MessageStore: Sendable {
       }
       if isFree ?? false, let result { return result }
     }
-    return try readApart(failure: failure, body)
+    return try readBeside(failure: failure, body)
   }
 
   package func read<Result>(

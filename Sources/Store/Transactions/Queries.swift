@@ -23,7 +23,8 @@ enum Queries {
   static let at: StaticString = """
     SELECT number, time, flags, lsn, key, sender, stamp, payload, reply_to, reactions, read_by,
       rest, sent_us, delivered_by, listened_by, edited_us, client_id
-    FROM message WHERE cid = ? AND time = ? AND key = ? AND flags & 1408 = 0
+    FROM message WHERE cid = ? AND time = ? AND key = ?
+      AND flags & 1408 /* RowFlags.hidden */ = 0
     """
 
   static let one: StaticString = """
@@ -135,7 +136,8 @@ enum Queries {
     SELECT number, time, flags, lsn, key, sender, stamp, payload, reply_to, reactions, read_by,
       rest, sent_us, delivered_by, listened_by, edited_us, client_id
     FROM message INDEXED BY message_pinned
-    WHERE cid = ? AND (time, key) < (?, ?) AND flags & 8208 != 0 AND flags & ? = 0
+    WHERE cid = ? AND (time, key) < (?, ?)
+      AND flags & 8208 /* RowFlags.pinnedOrQueued */ != 0 AND flags & ? = 0
     ORDER BY time DESC, key DESC LIMIT ?
     """
 
@@ -143,7 +145,8 @@ enum Queries {
     SELECT number, time, flags, lsn, key, sender, stamp, payload, reply_to, reactions, read_by,
       rest, sent_us, delivered_by, listened_by, edited_us, client_id
     FROM message INDEXED BY message_pinned
-    WHERE cid = ? AND (time, key) >= (?, ?) AND flags & 8208 != 0 AND flags & ? = 0
+    WHERE cid = ? AND (time, key) >= (?, ?)
+      AND flags & 8208 /* RowFlags.pinnedOrQueued */ != 0 AND flags & ? = 0
     ORDER BY time, key LIMIT ?
     """
 

@@ -34,7 +34,7 @@ final class ReadCache {
   /// Whether there is anything of a kind at all; nil where it was not asked yet. Mostly there is
   /// not, and each row of a screen, or each message that comes, asks.
   struct Some {
-    /// Sends that no page has shown, what this user did, marks that are owed.
+    /// Sends that no page has shown, what this user did, marks that are pending.
     var pending: Bool?
     var operations: Bool?
     var marks: Bool?
@@ -79,7 +79,7 @@ final class ReadCache {
   /// Forgets what was read at another commit.
   func see(_ lsn: UInt64) {
     guard self.lsn != lsn || entries.count > Self.entriesMax else { return }
-    forget()
+    invalidate()
     self.lsn = lsn
   }
 
@@ -88,7 +88,7 @@ final class ReadCache {
     self.lsn = lsn
   }
 
-  func forget() {
+  func invalidate() {
     lsn = nil
     facts = nil
     greatestRef = nil

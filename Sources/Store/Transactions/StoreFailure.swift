@@ -54,7 +54,7 @@ extension StoreFailure {
     return .broken(rule)
   }
 
-  /// Names a failure of the vault; conditions that both rooms know become one.
+  /// Names a failure of the vault; conditions that both modules know become one.
   init(_ failure: VaultFailure) {
     switch failure {
     case .full: self = .full

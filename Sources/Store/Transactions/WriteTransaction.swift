@@ -16,7 +16,7 @@ package final class WriteTransaction: ReadTransaction {
   var asked = AskedOnce()
   /// What comes is told as it happens, one after the other without a loss, since this
   /// commit; nil where it may have happened before, as what an answer tells.
-  package var heardSince: UInt64?
+  package var receivedSince: UInt64?
   /// Whether what goes out is sealed, and whether an edit that followed by itself is to be.
   package var seals = false
   /// The rank of the row that the last copy was applied to, and whether the copy is another message
@@ -99,7 +99,7 @@ package final class WriteTransaction: ReadTransaction {
 
   /// Ends without effect, also after a failed commit.
   func abandon() {
-    memo?.forget()
+    memo?.invalidate()
     end()
   }
 
@@ -110,7 +110,7 @@ package final class WriteTransaction: ReadTransaction {
     let index = SearchIndex(connection: connection)
     // The counter wraps; as many rows no transaction writes.
     let rows = Int64(clamping: connection.totalChanges &- changesAtBegin)
-    if rows != 0, index.isOn, try index.follow(rows: Swift.max(rows, 0)) {
+    if rows != 0, index.isOn, try index.indexCommit(rows: Swift.max(rows, 0)) {
       memo?.indexChanges &+= 1
     }
     try unreadTable.settle()

@@ -458,7 +458,7 @@ private struct Merge {
       list.entries[Int(node)].isChanged = false
       list.entries[Int(node)].twin = 0
     }
-    for ghost in list.ghosts { list.forget(ghost) }
+    for ghost in list.ghosts { list.release(ghost) }
     list.ghosts.removeAll(keepingCapacity: true)
     list.isBehind = false
   }

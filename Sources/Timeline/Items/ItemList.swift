@@ -300,7 +300,7 @@ extension ItemList {
     if entries[Int(node)].isFresh {
       let ghost = entries[Int(node)].twin
       if ghost != 0 { entries[Int(ghost)].twin = 0 }
-      forget(node)
+      release(node)
       return
     }
     entries[Int(node)].isGhost = true
@@ -309,7 +309,7 @@ extension ItemList {
     touch(node)
   }
 
-  mutating func forget(_ node: UInt32) {
+  mutating func release(_ node: UInt32) {
     senderTable.release(entries[Int(node)].sender)
     tree.remove(node)
     var entry = Entry()

@@ -15,7 +15,7 @@ extension LogBook {
     }
     if let newest { kept.append(ranges[newest].high) }
     func mayEnd(_ range: LogRange) -> Bool {
-      (range.start == nil || range.isVoid) && !kept.contains(where: range.holds)
+      (range.start == nil || range.isUnverified) && !kept.contains(where: range.holds)
     }
     var at = 0
     while ranges.count > profile.rangesMax, at + 1 < ranges.count {
@@ -30,7 +30,7 @@ extension LogBook {
   /// Makes one range of two that stand beside each other.
   private mutating func putTogether(_ at: Int) throws(Table.Failure) {
     let (below, above) = (ranges[at], ranges[at + 1])
-    for range in [below, above] where !range.isVoid && range.present != nil {
+    for range in [below, above] where !range.isUnverified && range.present != nil {
       try touchMarked(in: range)
     }
     // What counts of the changes of an entry may be another, where one of them stands below it.

@@ -19,7 +19,9 @@ extension LogBook {
       let before = known[link.id]
       guard let row = try written(link, before, run) else { continue }
       if row.entry.change != nil { changes.append(row) }
-      if row.entry.edited == .unnamed, row.heard > before?.heard ?? 0 { edited.append(row.id) }
+      if row.entry.edited == .unnamed, row.received > before?.received ?? 0 {
+        edited.append(row.id)
+      }
       rows.append(row)
     }
     rows += moving.above
@@ -81,12 +83,12 @@ extension LogBook {
   ) throws(Table.Failure) -> LogRow? {
     guard var row = known else {
       guard let entry = link.entry else { return nil }
-      let row = LogRow(entry: entry, place: 0, stored: facts.issued, heard: facts.issued)
+      let row = LogRow(entry: entry, place: 0, stored: facts.issued, received: facts.issued)
       step.inserted.append(row.id)
       try touch(row)
       return row
     }
-    guard var entry = link.entry, run.request > row.heard || isPlanted(.olderCopyWins) else {
+    guard var entry = link.entry, run.request > row.received || isPlanted(.olderCopyWins) else {
       return row
     }
     if isPlanted(.markStays), row.entry.isDeleted { entry = row.entry }
@@ -94,14 +96,14 @@ extension LogBook {
     if entry.isDeleted, entry.change?.target == nil, let change = row.entry.change {
       entry.change = change
     }
-    row.heard = facts.issued
+    row.received = facts.issued
     // Which edit it shows is known already, unless that was taken back.
     if entry.edited == .unnamed, case .by(let edit) = row.entry.edited, row.isClaimed,
       entry.content == row.entry.content, let known = try table.row(edit), try !isTakenBack(known)
     {
       entry.edited = row.entry.edited
     }
-    // Whether what it shows in place counts depends on when it was heard.
+    // Whether what it shows in place counts depends on when it was received.
     if entry.edited != .no { try touch(row) }
     if row.entry != entry || !row.isClaimed {
       try touch(row)
@@ -158,7 +160,7 @@ extension LogBook {
     var range = LogRange(low: 0, high: 0, connection: facts.connection)
     range.start = run.start
     range.present = run.present
-    for part in parts where part.isInOrder && !part.range.isVoid {
+    for part in parts where part.isInOrder && !part.range.isUnverified {
       if part.isBottom, part.below.goesOn, range.start == nil { range.start = part.range.start }
       if part.above.goesOn, let present = part.range.present {
         // What was whole up to a moment is so, however far it grows.
@@ -174,7 +176,7 @@ extension LogBook {
   ) throws(Table.Failure) {
     var lower = run.lower.map { [$0] } ?? []
     var upper = run.upper.map { [$0] } ?? []
-    for part in parts where !part.range.isVoid {
+    for part in parts where !part.range.isUnverified {
       if isPlanted(.firstTokenStays) {
         lower = part.range.lower + lower
         upper = part.range.upper + upper
@@ -248,7 +250,7 @@ extension LogBook {
           continue
         }
         // What was imported this server may never have had.
-        let wasNeverTold = isByTime && row.heard == 0
+        let wasNeverTold = isByTime && row.received == 0
         if isPurged || wasNeverTold { moving.purged.append(row) } else { moving.lost.append(row) }
         isRolledBack = isRolledBack || !isPurged && !wasNeverTold
         try drop(row)
@@ -292,14 +294,14 @@ extension LogBook {
   mutating func unclaim(_ row: LogRow) throws(Table.Failure) {
     guard var row = try table.row(row.id) else { return }
     row.isClaimed = false
-    row.heard = facts.issued
+    row.received = facts.issued
     try table.put(row)
     step.updated.append(row.id)
     try touch(row)
   }
 
   /// What came too late to be judged stands apart, each entry alone.
-  mutating func strand(_ rows: [LogRow]) throws(Table.Failure) {
+  mutating func insertDetached(_ rows: [LogRow]) throws(Table.Failure) {
     for row in rows {
       let range = LogRange(low: 0, high: 0, connection: facts.connection)
       let at = try insert(range, rows: [row], at: slot(timeUs: row.entry.timeUs))
@@ -325,7 +327,7 @@ extension LogBook {
   }
 
   mutating func touchMarked() throws(Table.Failure) {
-    for row in try table.edited(heard: 0..<UInt64.max) { try touch(row) }
+    for row in try table.edited(received: 0..<UInt64.max) { try touch(row) }
   }
 
   mutating func touchMarked(in range: LogRange) throws(Table.Failure) {
@@ -336,19 +338,19 @@ extension LogBook {
   }
 
   /// Whether an edit shown in place counts depends on the claim of the present, and on when it was
-  /// heard: those are touched on which the claim decides otherwise than before.
+  /// received: those are touched on which the claim decides otherwise than before.
   private mutating func touchMarked(
     _ at: Int, _ run: LogRun, _ parts: [Part], _ moving: Moving
   ) throws(Table.Failure) {
     // One that is taken away and names no message may be of any.
     let gone = (moving.lost + moving.purged).map(\.entry)
-    if (gone + run.links.compactMap(\.entry)).contains(where: \.isBlurred) {
+    if (gone + run.links.compactMap(\.entry)).contains(where: \.lacksTarget) {
       return try touchMarked()
     }
     var claims = parts.map { $0.range.decides } + [ranges[at].decides]
     if parts.contains(where: { !$0.below.goesOn || !$0.above.goesOn }) { claims.append(0) }
     guard let low = claims.min(), let high = claims.max(), low < high else { return }
-    for row in try table.edited(heard: low..<high) { try touch(row) }
+    for row in try table.edited(received: low..<high) { try touch(row) }
   }
 
   /// Notes whose state depends on an entry: itself, and what it changes, however far that leads.
@@ -367,10 +369,10 @@ extension LogBook {
 
 extension LogEntry {
   /// A change that was taken away and tells neither what it did nor to what.
-  var isBlurred: Bool { isDeleted && change != nil && change?.target == nil }
+  var lacksTarget: Bool { isDeleted && change != nil && change?.target == nil }
 }
 
 extension LogRange {
-  /// Edits shown in place do not count that were heard before this request.
-  fileprivate var decides: UInt64 { isVoid ? 0 : present?.request ?? 0 }
+  /// Edits shown in place do not count that were received before this request.
+  fileprivate var decides: UInt64 { isUnverified ? 0 : present?.request ?? 0 }
 }

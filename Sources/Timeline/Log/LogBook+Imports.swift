@@ -16,7 +16,7 @@ extension LogBook {
       seen.insert(entry.id)
       if try table.row(entry.id) != nil { continue }
       // Whatever the server says of it is later.
-      rows.append(LogRow(entry: entry, place: 0, stored: facts.issued, heard: 0))
+      rows.append(LogRow(entry: entry, place: 0, stored: facts.issued, received: 0))
     }
     for row in rows { step.inserted.append(row.id) }
     try putByTime(rows)

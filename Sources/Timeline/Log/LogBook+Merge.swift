@@ -94,10 +94,11 @@ extension LogBook {
     let isNews = run.present != nil || parts.count != 1 || !parts[0].goesOn
     try arrange(around: run.links[0].id, changes: changes, isNews: isNews)
     // What an older claim refutes is gone already.
-    let isStart = run.start != nil && parts.allSatisfy { $0.range.start == nil || $0.range.isVoid }
+    let isStart =
+      run.start != nil && parts.allSatisfy { $0.range.start == nil || $0.range.isUnverified }
     let isRefuted =
       isNews || isStart ? try refute(around: run.links[0].id, run, &moving) : false
-    try strand(moving.later)
+    try insertDetached(moving.later)
     try putByTime(moving.byTime)
     let isRolledBack = moving.isRolledBack || isRefuted || !impossible.isEmpty
     try doubt(lost: moving.lost + impossible, isRolledBack: isRolledBack, run)
@@ -140,7 +141,7 @@ extension LogBook {
   private func loosened(_ parts: [Part], _ run: LogRun) throws(Table.Failure) -> [[UInt8]] {
     guard run.start == nil else { return [] }
     var found: [[UInt8]] = []
-    for part in parts where part.range.start != nil && !part.range.isVoid {
+    for part in parts where part.range.start != nil && !part.range.isUnverified {
       if part.isInOrder, part.isBottom, part.below.goesOn { continue }
       for row in try table.rows(from: part.range.low, through: part.range.high)
       where row.entry.change?.target != nil {
@@ -211,7 +212,7 @@ extension LogBook {
     if part.range.isByTime { return .split }
     let isEnd = side == .below ? part.isBottom : part.isTop
     let claim = side == .below ? run.start : run.present
-    let isAttached = isEnd && !part.range.isVoid || isPlanted(.splitForgotten)
+    let isAttached = isEnd && !part.range.isUnverified || isPlanted(.splitForgotten)
     guard let claim, !profile.hasTwoOrders else { return isAttached ? .attached : .split }
     if side == .below, isPlanted(.purgedStays) { return isAttached ? .attached : .split }
     let rows = try table.rows(from: low, through: high)
@@ -280,7 +281,7 @@ extension LogBook {
     _ part: Part, _ side: LogNote.Side, _ low: Int64, _ high: Int64
   ) throws(Table.Failure) -> LogRange {
     var piece = LogRange(low: low, high: high, connection: part.range.connection)
-    piece.isVoid = part.range.isVoid
+    piece.isUnverified = part.range.isUnverified
     piece.isByTime = part.range.isByTime
     // Where imported ones stand beside it no page has said.
     if piece.isByTime { return piece }

@@ -7,13 +7,13 @@ package struct LogOutcome: Equatable, Sendable {
   package var isEmpty = false
   /// Something is known now that was not.
   package var isProgress = false
-  /// What was void before stands in a range again. Another epoch voids it anew.
+  /// What was unverified before stands in a range again. Another epoch makes it unverified anew.
   package var isConfirming = false
   /// A token that stands at no entry, and the claim of the present that goes with it.
   package var floating: LogToken?
   package var carried: LogClaim?
   /// It does not continue from the token that was asked.
-  package var isApart = false
+  package var isDetached = false
   /// An entry of the range in which it stands now.
   package var id: [UInt8]?
 
@@ -34,14 +34,14 @@ extension LogBook {
       entries.append(entry)
     }
     outcome.isEmpty = entries.isEmpty
-    if isOfAnotherHistory(ask.token, isNewEpoch: isNewEpoch) { outcome.isApart = true }
+    if isOfAnotherHistory(ask.token, isNewEpoch: isNewEpoch) { outcome.isDetached = true }
     let before = (ranges, step.inserted.count, step.removed.count)
-    outcome.isConfirming = isNewEpoch ? false : try listsVoid(entries)
+    outcome.isConfirming = isNewEpoch ? false : try listsUnverified(entries)
     var run = LogRun(request: ask.request)
     run.below = below
     for entry in entries { run.links.append(LogLink(id: entry.id, entry: entry)) }
     let isAnchored = try anchor(&run, page, ask, listed, isNewEpoch: isNewEpoch)
-    if ask.token != nil, !isAnchored { outcome.isApart = true }
+    if ask.token != nil, !isAnchored { outcome.isDetached = true }
     run.start = startClaim(page, ask, isEmpty: entries.isEmpty)
     run.present = presentClaim(page, ask)
     hang(page, ask, on: &run, entries)
@@ -59,10 +59,10 @@ extension LogBook {
     return outcome
   }
 
-  private func listsVoid(_ entries: [LogEntry]) throws(Table.Failure) -> Bool {
-    guard ranges.contains(where: \.isVoid) else { return false }
+  private func listsUnverified(_ entries: [LogEntry]) throws(Table.Failure) -> Bool {
+    guard ranges.contains(where: \.isUnverified) else { return false }
     for entry in entries {
-      if let at = try range(of: entry.id), ranges[at].isVoid { return true }
+      if let at = try range(of: entry.id), ranges[at].isUnverified { return true }
     }
     return false
   }
@@ -205,13 +205,13 @@ extension LogBook {
       }
     }
     for row in later + byTime { try table.remove(row.id) }
-    try strand(later)
+    try insertDetached(later)
     try putByTime(byTime)
   }
 
   // MARK: Epochs
 
-  /// Another epoch voids all that is claimed (rule 26).
+  /// Another epoch makes all that is claimed unverified (rule 26).
   private mutating func take(epoch: [UInt8]?) throws(Table.Failure) -> Bool {
     guard let epoch, epoch != facts.epoch else { return false }
     defer { facts.epoch = epoch }
@@ -223,7 +223,7 @@ extension LogBook {
       ranges[index].lower = []
       ranges[index].upper = []
       ranges[index].note = nil
-      ranges[index].isVoid = true
+      ranges[index].isUnverified = true
     }
     try touchMarked()
     return true

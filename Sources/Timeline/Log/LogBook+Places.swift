@@ -213,7 +213,7 @@ extension LogBook {
       guard let time = try topRow(of: ranges[index - 1])?.entry.timeUs, time > timeUs else { break }
       index -= 1
     }
-    if index == 0, let first = ranges.first, first.start != nil, !first.isVoid { return 1 }
+    if index == 0, let first = ranges.first, first.start != nil, !first.isUnverified { return 1 }
     return index
   }
 
@@ -226,11 +226,11 @@ extension LogBook {
     around id: [UInt8], changes: [LogRow], isNews: Bool = true
   ) throws(Table.Failure) {
     guard ranges.count > 1, var at = try range(of: id) else { return }
-    if let claim = ranges[at].present, !ranges[at].isVoid, !isPlanted(.presentByTime) {
-      at = try raise(at, claim, judging: isNews ? nil : changes)
+    if let claim = ranges[at].present, !ranges[at].isUnverified, !isPlanted(.presentByTime) {
+      at = try renumberAbove(at, claim, judging: isNews ? nil : changes)
     }
     try startOnce(at)
-    if ranges[at].start != nil, !ranges[at].isVoid {
+    if ranges[at].start != nil, !ranges[at].isUnverified {
       while at > 0 { at = try move(at - 1, .above, of: at) }
     }
     for row in changes { try keepShown(row) }
@@ -238,14 +238,14 @@ extension LogBook {
     // In a log that is one order this ends; where entries were lost it may not.
     var left = 16 + 4 * ranges.count
     while let row = unsettled.popLast() {
-      if !isPlanted(.changeBelow), left > 0, try lift(row) { left -= 1 }
+      if !isPlanted(.changeBelow), left > 0, try moveAboveTarget(row) { left -= 1 }
     }
   }
 
   /// A log starts once: the claim that was asked for last counts.
   private mutating func startOnce(_ at: Int) throws(Table.Failure) {
-    for other in ranges.indices where other != at && !ranges[other].isVoid {
-      guard !ranges[at].isVoid, let mine = ranges[at].start, let theirs = ranges[other].start
+    for other in ranges.indices where other != at && !ranges[other].isUnverified {
+      guard !ranges[at].isUnverified, let mine = ranges[at].start, let theirs = ranges[other].start
       else { continue }
       let stale = theirs.request < mine.request ? other : at
       ranges[stale].start = nil
@@ -261,7 +261,7 @@ extension LogBook {
   /// what came later.
   ///
   /// - Parameter changes: where given, of the other ranges those are judged that hold one of these.
-  private mutating func raise(
+  private mutating func renumberAbove(
     _ index: Int, _ claim: LogClaim, judging changes: [LogRow]?
   ) throws(Table.Failure) -> Int {
     var at = index
@@ -294,11 +294,11 @@ extension LogBook {
   }
 
   /// A change stands above what it changes: the range of its target goes below its own.
-  private mutating func lift(_ change: LogRow) throws(Table.Failure) -> Bool {
+  private mutating func moveAboveTarget(_ change: LogRow) throws(Table.Failure) -> Bool {
     // It came without a place.
     guard let row = try table.row(change.id), let target = row.entry.change?.target,
       let other = try range(of: target), let mine = range(holding: row.place), other > mine,
-      ranges[mine].start == nil || ranges[mine].isVoid, !ranges[mine].isByTime,
+      ranges[mine].start == nil || ranges[mine].isUnverified, !ranges[mine].isByTime,
       !ranges[other].isByTime
     else { return false }
     if let claim = ranges[other].present, row.stored < claim.request,
@@ -323,7 +323,7 @@ extension LogBook {
   private mutating func dropInside(
     target: [UInt8], _ other: Int, of row: LogRow, _ mine: Int
   ) throws(Table.Failure) -> Bool {
-    guard !ranges[other].isVoid, !profile.hasTwoOrders, let low = try table.row(target) else {
+    guard !ranges[other].isUnverified, !profile.hasTwoOrders, let low = try table.row(target) else {
       return false
     }
     let rows = try table.rows(from: ranges[other].low, through: ranges[other].high)
@@ -331,7 +331,7 @@ extension LogBook {
       guard let id = high.entry.change?.target, let base = try table.row(id),
         ranges[mine].holds(base.place)
       else { continue }
-      let isInMine = base.place < row.place && !ranges[mine].isVoid
+      let isInMine = base.place < row.place && !ranges[mine].isUnverified
       let isInOther = low.place < high.place
       guard isInMine || isInOther else { continue }
       var gone = isInMine ? other : mine
@@ -360,12 +360,12 @@ extension LogBook {
   /// Of two ranges that exclude each other the one that was told last is there, or the longer one.
   private func isOlder(_ rows: [LogRow], than index: Int) throws(Table.Failure) -> Bool {
     let held = try table.rows(from: ranges[index].low, through: ranges[index].high)
-    let (theirs, mine) = (Self.heard(rows), Self.heard(held))
+    let (theirs, mine) = (Self.received(rows), Self.received(held))
     return theirs == mine ? rows.count <= held.count : theirs < mine
   }
 
-  private static func heard(_ rows: [LogRow]) -> UInt64 {
-    rows.filter(\.isClaimed).map(\.heard).max() ?? 0
+  private static func received(_ rows: [LogRow]) -> UInt64 {
+    rows.filter(\.isClaimed).map(\.received).max() ?? 0
   }
 
   /// Drops a range that is proven to lie below another one and changes an entry of it: it is in the
@@ -373,7 +373,7 @@ extension LogBook {
   private mutating func drop(
     _ index: Int, impossibleBelow range: LogRange, _ claim: LogClaim
   ) throws(Table.Failure) -> Bool {
-    guard !range.isVoid, !ranges[index].isByTime, !profile.hasTwoOrders else { return false }
+    guard !range.isUnverified, !ranges[index].isByTime, !profile.hasTwoOrders else { return false }
     let rows = try table.rows(from: ranges[index].low, through: ranges[index].high)
     var isImpossible = false
     for row in rows {
@@ -407,7 +407,7 @@ extension LogBook {
   private mutating func keepShown(_ row: LogRow) throws(Table.Failure) {
     guard row.stored == facts.issued, let change = row.entry.change, let target = change.target,
       let slot = change.slot, let own = try range(of: target), var mine = try range(of: row.id),
-      own != mine, ranges[mine].present == nil || ranges[mine].isVoid
+      own != mine, ranges[mine].present == nil || ranges[mine].isUnverified
     else { return }
     // An edit by another user shows nothing.
     var editor: [UInt8]?

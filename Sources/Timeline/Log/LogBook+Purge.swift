@@ -44,8 +44,9 @@ extension LogBook {
       left -= 1
       var keep = LogKeep.stays
       if row.place != last, try !changesWhatStays(row, besides: run) { keep = try verdict(row) }
-      let isApart = range(holding: row.place) != run.last.flatMap { range(holding: $0.place) }
-      if keep != .goes || isApart { try flush(&run, &purged, &loose) }
+      let isInOtherRange =
+        range(holding: row.place) != run.last.flatMap { range(holding: $0.place) }
+      if keep != .goes || isInOtherRange { try flush(&run, &purged, &loose) }
       if keep == .goes { run.append(row) }
       if keep == .ends {
         purged.next = row.place
@@ -106,7 +107,7 @@ extension LogBook {
       piece.lower = try tokens(range.lower, in: piece)
       piece.upper = try tokens(range.upper, in: piece)
       pieces.append(piece)
-      if range.start != nil, !range.isVoid, at + 1 < ranges.count {
+      if range.start != nil, !range.isUnverified, at + 1 < ranges.count {
         loose = try table.rows(from: piece.low, through: piece.high)
           .filter { $0.entry.change?.target != nil }
       }

@@ -57,7 +57,7 @@ extension LogBook {
       return isTop(row) ? id : nil
     }
     guard let bytes = push.before else { return nil }
-    for range in ranges where !range.isVoid {
+    for range in ranges where !range.isUnverified {
       for token in range.upper
       where token.bytes == bytes && token.connection == facts.connection {
         if let row = try topRow(of: range), row.id == token.id { return row.id }
@@ -67,13 +67,14 @@ extension LogBook {
   }
 
   private func isTop(_ row: LogRow) -> Bool {
-    range(holding: row.place).map { ranges[$0].high == row.place && !ranges[$0].isVoid } ?? false
+    range(holding: row.place).map { ranges[$0].high == row.place && !ranges[$0].isUnverified }
+      ?? false
   }
 
   // MARK: Tokens that are refused
 
   /// The server does not know it.
-  package mutating func forget(_ token: LogToken) {
+  package mutating func removeCursor(_ token: LogToken) {
     for index in ranges.indices {
       ranges[index].lower.removeAll { $0.bytes == token.bytes }
       ranges[index].upper.removeAll { $0.bytes == token.bytes }
@@ -96,9 +97,9 @@ extension LogBook {
     var outer = LogRange(
       low: side == .above ? edge.place : range.low, high: side == .above ? range.high : edge.place,
       connection: range.connection)
-    outer.isVoid = range.isVoid
+    outer.isUnverified = range.isUnverified
     outer.note = LogNote(side, of: id, issued: facts.issued)
-    let startedLog = range.start != nil && !range.isVoid && side == .below
+    let startedLog = range.start != nil && !range.isUnverified && side == .below
     if side == .above {
       ranges[at].high = row.place
       ranges[at].present = nil
@@ -128,7 +129,7 @@ extension LogBook {
     let (_, all) = try takeOut(at)
     let rows = all.filter { $0.stored < ask.request || isPlanted(.laterGoesAlong) }
     for row in rows { try drop(row) }
-    if !isPlanted(.laterGoesAlong) { try strand(all.filter { $0.stored >= ask.request }) }
+    if !isPlanted(.laterGoesAlong) { try insertDetached(all.filter { $0.stored >= ask.request }) }
     let isRolledBack = side == .above
     try doubt(
       lost: isRolledBack ? rows : [], isRolledBack: isRolledBack,

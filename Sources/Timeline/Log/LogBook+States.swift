@@ -185,15 +185,15 @@ extension LogBook {
     case .unnamed: break
     }
     if isPlanted(.inPlaceStays) { return true }
-    guard let own, !ranges[own].isVoid, let present = ranges[own].present else { return true }
-    return present.request <= row.heard
+    guard let own, !ranges[own].isUnverified, let present = ranges[own].present else { return true }
+    return present.request <= row.received
   }
 
   /// Where an edit shown in place was taken back, what the message said before is to be read.
   mutating func review() throws(Table.Failure) {
     var seen = IDSet()
     // One that was first seen as taken away does not name the message.
-    var isBlurred: Bool?
+    var isUntrusted: Bool?
     let touched = step.touched[reviewed...]
     reviewed = step.touched.count
     for id in touched where !seen.contains(id) {
@@ -201,13 +201,14 @@ extension LogBook {
       guard let row = try table.row(id), row.isClaimed, row.entry.change == nil,
         row.entry.edited != .no, try !countsInPlace(row, own: range(holding: row.place))
       else { continue }
-      if isBlurred == nil {
+      if isUntrusted == nil {
         let (some, other) = (
-          try table.lastBlurred(isClaimed: true), try table.lastBlurred(isClaimed: false)
+          try table.lastWithoutTarget(isClaimed: true),
+          try table.lastWithoutTarget(isClaimed: false)
         )
-        isBlurred = some != nil || other != nil
+        isUntrusted = some != nil || other != nil
       }
-      var isUndone = isBlurred ?? false
+      var isUndone = isUntrusted ?? false
       if try table.lastEdit(of: id, by: editor(of: row), from: .min, through: .max) != nil {
         isUndone = try lastEdit(of: row, own: nil) == nil
       }

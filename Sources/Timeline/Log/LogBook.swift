@@ -1,6 +1,6 @@
 /// What is known of one conversation that a server keeps as a log.
 ///
-/// It is handed what was heard, and brings ranges and rows to where that proves them to be. It
+/// It is handed what was received, and brings ranges and rows to where that proves them to be. It
 /// asks nobody (`LogWalk` says what is to be asked) and reads no clock. Rule protected: two entries
 /// are called neighbours only where a page or a push showed them so, in this history of the
 /// server's.
@@ -97,7 +97,7 @@ package struct LogBook<Table: LogTable> {
   /// The range that reached the present, by the latest claim.
   package var newest: Int? {
     var best: Int?
-    for (index, range) in ranges.enumerated() where range.present != nil && !range.isVoid {
+    for (index, range) in ranges.enumerated() where range.present != nil && !range.isUnverified {
       if best.map({ (ranges[$0].present?.request ?? 0) <= (range.present?.request ?? 0) }) ?? true {
         best = index
       }
@@ -123,13 +123,13 @@ package struct LogBook<Table: LogTable> {
   /// What lies between the lowest and the highest place is told in full (rule 27): content,
   /// deletions and annotations as of the highest, without what was deleted since, as it was read in
   /// the range's connection and in the epoch of the facts.
-  package var certificates: [LogRange] { ranges.filter { !$0.isVoid } }
+  package var certificates: [LogRange] { ranges.filter { !$0.isUnverified } }
 
   /// Up to where nothing is claimed of what messages show, since a change that is in doubt tells
   /// neither what it does nor to what: it was first seen as taken away, and may have been given
   /// back. Nil where there is none.
-  package func blurred() throws(Table.Failure) -> Int64? {
-    try table.lastBlurred(isClaimed: false)
+  package func untrustedBelow() throws(Table.Failure) -> Int64? {
+    try table.lastWithoutTarget(isClaimed: false)
   }
 
   /// Whether the log surely lacks an entry of this user that the server said it took (rule 22).
@@ -138,7 +138,7 @@ package struct LogBook<Table: LogTable> {
   package func lacks(_ id: [UInt8], answered issued: UInt64) throws(Table.Failure) -> Bool {
     guard try table.row(id) == nil, !profile.hasTwoOrders else { return false }
     if let empty = facts.empty { return empty.request > issued || isPlanted(.lostTooEarly) }
-    for range in ranges where !range.isVoid && range.start != nil {
+    for range in ranges where !range.isUnverified && range.start != nil {
       guard let present = range.present else { continue }
       if present.request > issued || isPlanted(.lostTooEarly) { return true }
     }

@@ -36,11 +36,11 @@ package protocol LogTable {
   func isShown(_ edit: LogRow, in row: LogRow) throws(Failure) -> Bool
   /// The entries of a stretch that are marked in place, in the order of places.
   func markedInPlace(from low: Int64, through high: Int64) throws(Failure) -> [LogRow]
-  /// All that are shown as edited and were heard at a number of issued requests of these.
-  func edited(heard: Range<UInt64>) throws(Failure) -> [LogRow]
-  /// The topmost change that was taken away and names nothing (`LogEntry.isBlurred`): of those that
-  /// are claimed, or of those that are not.
-  func lastBlurred(isClaimed: Bool) throws(Failure) -> Int64?
+  /// All that are shown as edited and were received at a number of issued requests of these.
+  func edited(received: Range<UInt64>) throws(Failure) -> [LogRow]
+  /// The topmost change that was taken away and names nothing (`LogEntry.lacksTarget`): of those
+  /// that are claimed, or of those that are not.
+  func lastWithoutTarget(isClaimed: Bool) throws(Failure) -> Int64?
   /// The next entry above a place of which nothing is claimed.
   func unclaimed(above place: Int64) throws(Failure) -> LogRow?
   /// Stores an entry, in the place of what is stored under its id.

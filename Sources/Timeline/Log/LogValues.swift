@@ -1,4 +1,4 @@
-/// What is heard of a log, and what is kept of it: entries, tokens, claims, ranges.
+/// What is received of a log, and what is kept of it: entries, tokens, claims, ranges.
 ///
 /// A log is a server's order of arrival, named by opaque tokens. `docs/reference/protocol-log.md`
 /// has the words of the wire, decision 070 how a log fits in. Rules are named by the
@@ -128,10 +128,10 @@ package struct LogRange: Equatable, Sendable {
   package var upper: [LogToken] = []
   package var note: LogNote?
   /// Its entries are shown where they stood, and nothing is claimed of them.
-  package var isVoid = false
+  package var isUnverified = false
   /// It holds what goes by its times, as what was imported: it claims nothing either, not even that
   /// its neighbours are some.
-  package var isByTime = false { didSet { if isByTime { isVoid = true } } }
+  package var isByTime = false { didSet { if isByTime { isUnverified = true } } }
   /// The connection in which it was last read.
   package var connection: UInt64
 
@@ -151,15 +151,15 @@ package struct LogRow: Equatable, Sendable {
   /// How many requests had been issued when it came first.
   package var stored: UInt64
   /// The same for the copy that is here.
-  package var heard: UInt64
+  package var received: UInt64
   /// What it shows is what a page of this history showed.
   package var isClaimed = true
 
-  package init(entry: LogEntry, place: Int64, stored: UInt64, heard: UInt64) {
+  package init(entry: LogEntry, place: Int64, stored: UInt64, received: UInt64) {
     self.entry = entry
     self.place = place
     self.stored = stored
-    self.heard = heard
+    self.received = received
   }
 
   package var id: [UInt8] { entry.id }

@@ -23,7 +23,9 @@ extension LogWalk {
   mutating func askStart<Table: LogTable>(
     _ book: LogBook<Table>, of id: [UInt8]
   ) throws(Table.Failure) -> Next {
-    guard let at = try book.range(of: id), !book.ranges[at].isVoid else { return .ended(.gap) }
+    guard let at = try book.range(of: id), !book.ranges[at].isUnverified else {
+      return .ended(.gap)
+    }
     let range = book.ranges[at]
     if let start = range.start, start.request > began || book.isPlanted(.startStays) {
       return .ended(.done)

@@ -76,10 +76,10 @@ package struct LogWalk: Sendable {
     self.goal = goal
     self.idle = idle
     began = book.facts.issued
-    let newest = book.newest ?? book.ranges.lastIndex { !$0.isVoid }
+    let newest = book.newest ?? book.ranges.lastIndex { !$0.isUnverified }
     // A sync that was content with the newest page has left what lies between.
     let lowest = newest.flatMap {
-      book.ranges[..<$0].firstIndex { !$0.isVoid && $0.present != nil }
+      book.ranges[..<$0].firstIndex { !$0.isUnverified && $0.present != nil }
     }
     target = try Self.top(lowest ?? newest, book)
     head = try Self.top(newest, book)
@@ -144,7 +144,9 @@ package struct LogWalk: Sendable {
   func askDown<Table: LogTable>(
     _ book: LogBook<Table>, from id: [UInt8]
   ) throws(Table.Failure) -> Next {
-    guard let at = try book.range(of: id), !book.ranges[at].isVoid else { return .ended(.gap) }
+    guard let at = try book.range(of: id), !book.ranges[at].isUnverified else {
+      return .ended(.gap)
+    }
     let range = book.ranges[at]
     if range.start != nil { return .ended(.done) }
     if !jumps, let token = range.lower.first(where: book.isUsable) {
@@ -158,7 +160,9 @@ package struct LogWalk: Sendable {
   private func askUp<Table: LogTable>(
     _ book: LogBook<Table>, from id: [UInt8]
   ) throws(Table.Failure) -> Next {
-    guard let at = try book.range(of: id), !book.ranges[at].isVoid else { return .ended(.gap) }
+    guard let at = try book.range(of: id), !book.ranges[at].isUnverified else {
+      return .ended(.gap)
+    }
     let range = book.ranges[at]
     if let head, let top = try book.range(of: head), top != at {
       return try askDown(book, from: head)
@@ -175,7 +179,7 @@ package struct LogWalk: Sendable {
   private func askPresent<Table: LogTable>(
     _ book: LogBook<Table>
   ) throws(Table.Failure) -> Next {
-    guard let head, let index = try book.range(of: head), !book.ranges[index].isVoid,
+    guard let head, let index = try book.range(of: head), !book.ranges[index].isUnverified,
       let token = book.ranges[index].upper.first(where: book.isUsable)
     else { return .ask(.newest, carried: nil) }
     return .ask(.after(token), carried: nil)
@@ -226,25 +230,25 @@ package struct LogWalk: Sendable {
     let outcome = try book.take(page, of: ask, behind: below)
     if let token = outcome.floating { floating = (token, outcome.carried) }
     if case .entry(let id) = goal { isFound = try book.table.row(id) != nil }
-    if case .after(let token) = ask.place, outcome.isApart {
+    if case .after(let token) = ask.place, outcome.isDetached {
       // It goes on from there; where nothing came of it, the newest page says more.
-      if let id = outcome.id { head = id } else if floating == nil { book.forget(token) }
+      if let id = outcome.id { head = id } else if floating == nil { book.removeCursor(token) }
     }
     if case .before(let token) = ask.place, outcome.isEmpty, page.before == nil,
       token.connection != ask.connection
     {
       // Whether the log starts there its first entry says (rule 12).
-      book.forget(token)
+      book.removeCursor(token)
     }
     if case .before(let token) = ask.place, !outcome.isEmpty, !outcome.isProgress,
       !outcome.isConfirming
     {
       // It leads nowhere, or in a circle: the way goes on by ids.
-      book.forget(token)
+      book.removeCursor(token)
       jumps = findsEntries
     }
     if case .up = goal, case .after = ask.place, !outcome.isEmpty, !outcome.isProgress,
-      !outcome.isConfirming, !outcome.isApart
+      !outcome.isConfirming, !outcome.isDetached
     {
       jumps = findsEntries
     }
@@ -260,7 +264,7 @@ package struct LogWalk: Sendable {
     idle += 1
     floating = nil
     guard let token = ask.token else { return }
-    book.forget(token)
+    book.removeCursor(token)
     guard let id = token.id, let at = try book.range(of: id) else { return }
     var side = LogNote.Side.above
     if case .before = ask.place { side = .below }

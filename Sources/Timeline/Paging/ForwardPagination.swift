@@ -79,7 +79,7 @@ package struct ForwardPagination: Equatable, Sendable {
     edge = CutEdge()
     beyond = []
     stepsOver = false
-    forget()
+    reset()
     index = Swift.max(0, index - count)
   }
 
@@ -117,7 +117,7 @@ package struct ForwardPagination: Equatable, Sendable {
     if isNewest { return resumes ? .resumed : .present }
     if high > beforeHigh || edge != beforeEdge {
       beyond = Set(unread.newest)
-      forget()
+      reset()
       index = offset
       return resumes ? .resumed : .extended
     }
@@ -138,7 +138,7 @@ package struct ForwardPagination: Equatable, Sendable {
     edge.move(to: time, rows: rows[(rows.firstIndex { $0.time == time } ?? rows.count)...])
   }
 
-  private mutating func forget() {
+  private mutating func reset() {
     stuck = 0
     leaps = 0
     above = nil
@@ -211,7 +211,7 @@ package struct ForwardPagination: Equatable, Sendable {
     guard !beyond.isSuperset(of: newest) else { return false }
     beyond.formUnion(newest)
     stepsOver = false
-    forget()
+    reset()
     index = offset
     return true
   }

@@ -56,7 +56,7 @@ package struct OffsetSearch: Equatable, Sendable {
   }
 
   /// The message that is looked for stands elsewhere within its time: pages teach their order.
-  package mutating func follow(_ place: Position) {
+  package mutating func noteHit(_ place: Position) {
     if place.time == target.time { target = place }
   }
 

@@ -15,7 +15,7 @@ import Testing
   }
 
   /// Protects: a full disk does not take the cache from the user. A send was under way, a fetch
-  /// waited and a reply was owed when the process died, each of which the opening used to note.
+  /// waited and a reply was pending when the process died, each of which the opening used to note.
   @Test func aFullDiskCanBeReadWhileSendsAreUnderWay() throws {
     let folder = try TrapsRestart.Folder()
     let disk = FaultVFS()
@@ -53,7 +53,7 @@ import Testing
     #expect(try Array(world.states().suffix(2)) == [.unknown, .queued])
     try world.connect()
     // What was sent is looked for, and only then the next one goes.
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     _ = try world.client.advance()
     try world.run()
     #expect(world.served() == ["two"])

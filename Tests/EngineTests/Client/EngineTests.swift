@@ -14,7 +14,7 @@ import Testing
     #expect(try world.cached() == Array(world.truth().suffix(50)))
 
     world.post(3)
-    world.timestampGroup(ms: 300_000)
+    world.advance(ms: 300_000)
     world.reset()
     let second = try world.sync()
     #expect(second.inserted == 3)

@@ -109,7 +109,7 @@ import Testing
     let newest = try #require(world.truth().last)
     let old = try #require(try shown(world).last)
     ratchet.isAway = true
-    world.timestampGroup(ms: 1_000)
+    world.advance(ms: 1_000)
     #expect(world.server.edit(conversation: "room", id: newest, payload: "\"text new\""))
     if restarts { try folder.kill(world) }
     try world.disconnect()
@@ -147,10 +147,10 @@ import Testing
     try expect(["one", "two"])
     let id = try #require(try world.seen().last?.id)
     if !isAnswered { world.lose("edit_message") }
-    world.timestampGroup(ms: 1_000)
+    world.advance(ms: 1_000)
     let edit = try world.act("edit_message", id, #","payload":"three""#)
     try world.run()
-    world.hear()
+    world.answerAll()
     try world.wait(ms: 60_000)
     #expect(try world.standing(edit) == .done)
     try expect(["one", "three"])
@@ -164,7 +164,7 @@ import Testing
     try world.sync()
     #expect(try world.texts() == ["one", "three"])
     // Another device edits it.
-    world.timestampGroup(ms: 1_000)
+    world.advance(ms: 1_000)
     #expect(world.server.edit(conversation: "room", id: id, payload: "\"sealed elsewhere\""))
     try seeAgain()
     #expect(try shown(world).last?.hasSuffix("sealed elsewhere sealed") == true)
@@ -178,7 +178,7 @@ import Testing
     world.lose("send_message")
     let said = try world.say("one", as: "q1")
     try world.run()
-    world.hear()
+    world.answerAll()
     world.server.failNext("too_large", verb: "send_message")
     try world.breakConnection()
     try world.run()
@@ -208,7 +208,7 @@ import Testing
       }
     }
     world.post(3)
-    world.timestampGroup(ms: 1_000)
+    world.advance(ms: 1_000)
     let id = world.put(first)
     try world.connect()
     try world.sync()

@@ -129,7 +129,7 @@ private final class Session {
   private func step() throws {
     let rows = try world.seen()
     let target = rows[rows.count - 1 - random.below(min(12, rows.count))].id
-    world.timestampGroup(ms: 1_000)
+    world.advance(ms: 1_000)
     made += 1
     switch random.below(20) {
     case 0..<5: try perform("send_message", #""payload":"text \#(made)""#)

@@ -115,7 +115,7 @@ import Testing
     world.alter = { _, _ in nil }
     try world.sync()
     _ = log.take()
-    world.timestampGroup(ms: 30_000)
+    world.advance(ms: 30_000)
     _ = try world.client.advance()
     #expect(try world.client.state().reconnectWanted)
     #expect(log.take() == ["2 no answer in time on a connection without request ids"])
@@ -306,7 +306,7 @@ import Testing
       try world.client.receive([0xFF])
     }
     #expect(log.take() == ["2 a frame was refused: the frame is not UTF-8"])
-    world.timestampGroup(ms: Limits.logPeriodMs)
+    world.advance(ms: Limits.logPeriodMs)
     #expect(throws: Failure.frame("the frame is not JSON")) {
       try world.client.receive(Array("{".utf8))
     }

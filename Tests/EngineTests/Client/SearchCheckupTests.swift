@@ -11,21 +11,21 @@ import Testing
   @Test func aWrongIndexIsThrownAway() throws {
     let world = try World()
     #expect(throws: Failure.notFound("search is not switched on")) {
-      try Finder(world.client).checkSearch()
+      try SearchService(world.client).checkSearch()
     }
-    _ = try Finder(world.client).switchSearch(on: true)
+    _ = try SearchService(world.client).switchSearch(on: true)
     world.post(30)
     try world.connect()
     try world.sync()
     try world.disconnect()
     func check() throws {
-      let work = try Finder(world.client).checkSearch()
+      let work = try SearchService(world.client).checkSearch()
       while try !work.step(milliseconds: 0).isDone {}
       let progress = try work.progress()
       #expect(progress.done == progress.total && progress.total > 0)
     }
     func build() throws {
-      let work = try Finder(world.client).buildSearch()
+      let work = try SearchService(world.client).buildSearch()
       while try !work.step(milliseconds: 0).isDone {}
     }
     try check()
@@ -35,7 +35,7 @@ import Testing
       try tx.connection.run("DELETE FROM search_row WHERE number = 5")
     }
     #expect(throws: Failure.damaged) { try check() }
-    #expect(try Finder(world.client).search(SearchQuery(Array("x".utf8))).unbuilt > 0)
+    #expect(try SearchService(world.client).search(SearchQuery(Array("x".utf8))).unbuilt > 0)
     try build()
     try check()
   }

@@ -8,14 +8,14 @@ import Testing
   private func unsearched(
     _ world: World, _ name: String? = nil, after number: UInt64 = 0, limit: Int = 100
   ) throws -> [UnsearchedView] {
-    try Finder(world.client).unsearched(
+    try SearchService(world.client).unsearched(
       name.map { Array($0.utf8) }, after: number, limit: limit)
   }
 
   private func counts(_ world: World, _ name: String? = nil) throws -> (sealed: Int, partial: Int) {
     var query = SearchQuery(Array("x".utf8))
     query.conversation = name.map { Array($0.utf8) }
-    let page = try Finder(world.client).search(query)
+    let page = try SearchService(world.client).search(query)
     return (page.sealed, page.partial)
   }
 
@@ -28,7 +28,7 @@ import Testing
     world.post(300, everyMs: 10_000)
     for name in ["a", "b"] { for _ in 0..<5 { world.put(in: name) } }
     #expect(throws: Failure.self) { _ = try unsearched(world) }
-    _ = try Finder(world.client).switchSearch(on: true)
+    _ = try SearchService(world.client).switchSearch(on: true)
     try world.connect()
     for name in ["a", "b", world.room] { try world.sync(.live, in: name) }
     try world.sync(.older, want: 1_000, in: "a")
@@ -56,7 +56,7 @@ import Testing
   /// Of which nothing is known to be whole, and what is not opened yet.
   @Test func whatIsSealedIsNamed() throws {
     let world = try World { $0.open = { _ in .notYet } }
-    _ = try Finder(world.client).switchSearch(on: true)
+    _ = try SearchService(world.client).switchSearch(on: true)
     world.post(3)
     try world.connect()
     try world.sync(.older, want: 100)
@@ -68,7 +68,7 @@ import Testing
 
   @Test func whatIsOnlyImportedIsWholeNowhere() throws {
     let world = try World()
-    _ = try Finder(world.client).switchSearch(on: true)
+    _ = try SearchService(world.client).switchSearch(on: true)
     world.post(3)
     try world.take(world.oldCache())
     let found = try unsearched(world)
@@ -78,12 +78,12 @@ import Testing
   /// In pages, each once.
   @Test func manyComeInPages() throws {
     let world = try World()
-    _ = try Finder(world.client).switchSearch(on: true)
+    _ = try SearchService(world.client).switchSearch(on: true)
     let names = (0..<7).map { "r\($0)" }
     for name in names {
       world.server.createConversation(name, participants: ["me", "you"])
       for _ in 0..<80 {
-        world.timestampGroup(ms: 1_000)
+        world.advance(ms: 1_000)
         world.put(in: name)
       }
     }
@@ -103,14 +103,14 @@ import Testing
   /// Nothing is marked for who wants that; all else is the same.
   @Test func marksAreLeftAway() throws {
     let world = try World()
-    _ = try Finder(world.client).switchSearch(on: true)
+    _ = try SearchService(world.client).switchSearch(on: true)
     world.post(3)
     try world.connect()
     try world.sync()
     var query = SearchQuery(Array("text".utf8))
-    let marked = try Finder(world.client).search(query)
+    let marked = try SearchService(world.client).search(query)
     query.leavesMarks = true
-    let plain = try Finder(world.client).search(query)
+    let plain = try SearchService(world.client).search(query)
     #expect(marked.rows.count == 3 && marked.rows.allSatisfy { !$0.marks.isEmpty })
     #expect(plain.rows.count == 3 && plain.rows.allSatisfy { $0.marks.isEmpty })
     #expect(plain.messages.rows.map(\.number) == marked.messages.rows.map(\.number))

@@ -9,7 +9,7 @@ import Testing
   @Test(arguments: [true, false])
   func anEditOfASealedMessageIsFound(_ isByRelevance: Bool) throws {
     let world = try World.idempotent { config in config.open = { _ in .notYet } }
-    _ = try Finder(world.client).switchSearch(on: true)
+    _ = try SearchService(world.client).switchSearch(on: true)
     let id = world.post(1, sender: "me")[0]
     try world.connect()
     try world.sync()
@@ -18,7 +18,7 @@ import Testing
     func count(_ text: String) throws -> Int {
       var query = SearchQuery(Array(text.utf8))
       query.isByRelevance = isByRelevance
-      return try Finder(world.client).search(query).rows.count
+      return try SearchService(world.client).search(query).rows.count
     }
     #expect(try count("napis") == 1)
     #expect(try count("text") == 0)

@@ -10,7 +10,7 @@ import Testing
   ) throws -> HitPage {
     var query = SearchQuery(Array(text.utf8))
     change(&query)
-    return try Finder(world.client).search(query)
+    return try SearchService(world.client).search(query)
   }
 
   private func texts(_ page: HitPage) -> [String] {
@@ -45,7 +45,7 @@ import Testing
 
   private func stored() throws -> World {
     let world = try World.idempotent()
-    _ = try Finder(world.client).switchSearch(on: true)
+    _ = try SearchService(world.client).switchSearch(on: true)
     world.server.post(
       conversation: world.room, sender: "me", payload: "\"slovo jedna\"", id: nil, stampUs: nil,
       lateUs: nil)

@@ -60,12 +60,12 @@ import Testing
   /// header: "merges index segments"
   @Test func wordsGoWhileTimeActs() throws {
     let world = try World()
-    _ = try Finder(world.client).switchSearch(on: true)
+    _ = try SearchService(world.client).switchSearch(on: true)
     world.post(30)
     try world.connect()
     try world.sync()
     try world.disconnect()
-    let work = try Finder(world.client).buildSearch()
+    let work = try SearchService(world.client).buildSearch()
     while try !work.step(milliseconds: 0).isDone {}
     #expect(try work.progress().isDone)
     let gone = try #require(try world.cached().first)
@@ -75,7 +75,7 @@ import Testing
     let before = try world.client.state().changeSeq
     for _ in 0..<50 where try !work.progress().isDone {
       let wait = try world.client.advance()
-      world.timestampGroup(ms: max(wait, 1))
+      world.advance(ms: max(wait, 1))
     }
     #expect(try work.progress().isDone)
     #expect(try world.client.state().changeSeq == before)

@@ -45,7 +45,7 @@ import Testing
     let folder = try TrapsRestart.Folder()
     let world = try World(room: "conversation-xyzzy", file: folder.file())
     for _ in 0..<130 {
-      world.timestampGroup(ms: 1_000)
+      world.advance(ms: 1_000)
       world.server.post(
         conversation: world.room, sender: "you", payload: "{\"text\":\"přísně tajné\"}", id: nil,
         stampUs: nil, lateUs: nil)

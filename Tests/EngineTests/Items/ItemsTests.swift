@@ -151,7 +151,7 @@ private final class ItemScreen {
     try screen.settle()
     world.reset()
     try screen.items.show(first: 2, count: 2)
-    world.timestampGroup(ms: 1_000)
+    world.advance(ms: 1_000)
     _ = try world.client.advance()
     try world.run()
     let marked = world.asked("mark_read").joined()

@@ -13,11 +13,11 @@ import Testing
     live.connect(at: 7)
     live.doubt(one)
     #expect(!live.wasLive(one))
-    live.follow(one)
+    live.markLive(one)
     #expect(live.isLive(one) && live.wasLive(one) && !live.isDoubted(one))
     live.doubt(one)
     #expect(!live.isLive(one) && live.isDoubted(one) && live.wasLive(one))
-    live.follow(one)
+    live.markLive(one)
     #expect(live.isLive(one) && !live.isDoubted(one))
     live.leave(one)
     #expect(!live.wasLive(one))
@@ -25,19 +25,19 @@ import Testing
 
   @Test func anotherConnectionHasHeardNothing() {
     var live = LiveConversations()
-    #expect(live.heardSince == nil)
-    live.hear(from: 3)
-    #expect(live.heardSince == nil)
+    #expect(live.receivedSince == nil)
+    live.noteCommitted(from: 3)
+    #expect(live.receivedSince == nil)
     live.connect(at: 7)
-    #expect(live.heardSince == 7 && live.beganLSN == 7)
-    live.follow(one)
-    live.follow(other)
+    #expect(live.receivedSince == 7 && live.beganLSN == 7)
+    live.markLive(one)
+    live.markLive(other)
     live.doubt(other)
     // A subscription moves what is heard whole, not when the connection began.
-    live.hear(from: 9)
-    #expect(live.heardSince == 9 && live.beganLSN == 7)
+    live.noteCommitted(from: 9)
+    #expect(live.receivedSince == 9 && live.beganLSN == 7)
     live.disconnect()
-    #expect(live.heardSince == nil && !live.isLive(one) && live.isDoubted(other))
+    #expect(live.receivedSince == nil && !live.isLive(one) && live.isDoubted(other))
     live.connect(at: 12)
     #expect(!live.wasLive(other) && live.beganLSN == 12)
   }
@@ -45,9 +45,9 @@ import Testing
   @Test func anEmptyCacheLeavesTheConnectionAsItIs() {
     var live = LiveConversations()
     live.connect(at: 7)
-    live.follow(one)
-    live.forgetAll()
-    #expect(!live.wasLive(one) && live.heardSince == 7)
+    live.markLive(one)
+    live.removeAll()
+    #expect(!live.wasLive(one) && live.receivedSince == 7)
   }
 
   @Test func aLeftWalkIsTakenOnce() {
@@ -67,7 +67,7 @@ import Testing
     left.leave(listing)
     var offsets = [left.takeListing().offset, left.takeListing().offset]
     left.leave(listing)
-    left.forgetListing()
+    left.removeListing()
     offsets.append(left.takeListing().offset)
     #expect(offsets == [1, 0, 0])
   }

@@ -97,7 +97,7 @@ import Wire
     func later(_ server: ServerKnowledge) -> Int64? {
       var server = server
       server.learn(page, from: Ingested(), at: instant(1_000))
-      server.hear(at: instant(61_000))
+      server.noteAnswer(at: instant(61_000))
       return server.timeAtLeast
     }
     let told = page.serverTime?.timeUs

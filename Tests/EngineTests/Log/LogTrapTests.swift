@@ -84,7 +84,7 @@ import Timeline
     return host
   }
 
-  /// Protects: a log of many pages whose claims another epoch has voided is read again to its end,
+  /// Protects: a log of many pages whose claims another epoch has refuted is read again to its end,
   /// where the server answers a token that it does not know from the start.
   @Test func manyPagesOfAnotherEpoch() throws {
     let host = try epochHost(600)
@@ -311,7 +311,7 @@ import Timeline
     try host.expectWhole()
   }
 
-  /// Protects: another epoch voids what is claimed, and all is read again.
+  /// Protects: another epoch refutes what is claimed, and all is read again.
   @Test func anotherEpoch() throws {
     var kind = LogServerKind()
     kind.hasStream = true

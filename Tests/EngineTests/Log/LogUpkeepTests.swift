@@ -12,8 +12,8 @@ extension LogHost {
     var budget = Budget()
     budget.messages = messages
     change(&budget)
-    try Keeper(client).set(budget)
-    let work = try Keeper(client).purge()
+    try RetentionService(client).set(budget)
+    let work = try RetentionService(client).purge()
     while try !work.step(milliseconds: 0).isDone {}
   }
 
@@ -93,9 +93,9 @@ extension LogHost {
       told += Array(entry.first...entry.last)
     }
     #expect(Set(told).count == told.count && told.count == 300 - left.count)
-    let status = try Keeper(host.client).room(Array("room".utf8))
+    let status = try RetentionService(host.client).room(Array("room".utf8))
     #expect(status.messages == UInt64(left.count) && !status.isOver)
-    try Keeper(host.client).set(Budget())
+    try RetentionService(host.client).set(Budget())
     try host.readAll()
     try host.expectWhole()
   }
@@ -124,7 +124,7 @@ extension LogHost {
     try host.reconnect()
     try host.sync()
     #expect(try host.shown().first == pinned)
-    try Keeper(host.client).set(Budget())
+    try RetentionService(host.client).set(Budget())
     try host.readAll()
     try host.expectWhole()
   }
@@ -148,7 +148,7 @@ extension LogHost {
     let left = try host.ids
     #expect(left.contains("m300") && left.contains("m200") && !left.contains("m50"))
     #expect(left.last == "m900")
-    #expect(try Keeper(host.client).room(nil).isOver)
+    #expect(try RetentionService(host.client).room(nil).isOver)
     window.close()
   }
 

@@ -57,7 +57,7 @@ import Testing
     let (operation, _) = try world.say("again")
     world.lose("send_message")
     try world.run()
-    world.hear()
+    world.answerAll()
     try world.client.disconnected()
     try world.connect()
     try world.run()

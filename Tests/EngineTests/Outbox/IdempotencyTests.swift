@@ -54,7 +54,7 @@ import Testing
     try world.run()
     let said = try world.sayUnanswered("hello", arrives: arrives)
     try world.client.disconnected()
-    if end == .time { world.timestampGroup(ms: 130_000) }
+    if end == .time { world.advance(ms: 130_000) }
     if end == .device { world.config.device = Array("second".utf8) }
     if end == .device { try folder.kill(world) }
     world.server.forgetSends()
@@ -119,12 +119,12 @@ import Testing
     let said = try world.sayUnanswered("hello", arrives: true)
     if end == .connection {
       // Its time-out passes on the connection that it went out on.
-      world.timestampGroup(ms: 60_000)
+      world.advance(ms: 60_000)
       _ = try world.client.advance()
-      world.timestampGroup(ms: 20_000)
+      world.advance(ms: 20_000)
       _ = try world.client.advance()
     } else {
-      if end == .time { world.timestampGroup(ms: 60_000) }
+      if end == .time { world.advance(ms: 60_000) }
       try folder.kill(world)
       try world.connect()
     }
@@ -188,7 +188,7 @@ import Testing
     try world.run()
     try world.wait(ms: 120_000)
     #expect(try world.standing(said.operation) == .unknown)
-    world.hear()
+    world.answerAll()
     try folder.kill(world)
     try world.connect()
     try world.run()
@@ -217,7 +217,7 @@ import Testing
       """)
     try world.run()
     #expect(try world.standing(said.operation) == .refused)
-    world.hear()
+    world.answerAll()
     try world.breakConnection()
     #expect(
       try world.client.editOperation(
@@ -262,7 +262,7 @@ import Testing
       """)
     world.lose("create_conversation")
     try world.run()
-    world.hear()
+    world.answerAll()
     try world.breakConnection()
     try world.run()
     try world.wait(ms: 120_000)

@@ -9,7 +9,7 @@ import Testing
   private func answer(
     _ world: World, _ text: String, to message: String, as clientID: String = "b1"
   ) throws -> (operation: UInt64, number: UInt64) {
-    world.timestampGroup(ms: 1_000)
+    world.advance(ms: 1_000)
     return try world.perform(
       """
       {"type":"send_message","client_id":"\(clientID)","conversation_id":"room",\

@@ -167,7 +167,7 @@ import Testing
     let (operation, _) = try world.say("rude")
     world.lose("send_message")
     try world.run()
-    world.hear()
+    world.answerAll()
     let id = try #require(world.server.newestIDs(world.room, 1).first)
     world.server.delete(conversation: world.room, ids: [id])
     _ = world.server.drain(token)
@@ -184,7 +184,7 @@ import Testing
   @Test func changesAreSeenAtOnceAndConfirmed() throws {
     let world = try World.idempotent()
     world.post(110)
-    world.timestampGroup(ms: 1_000)
+    world.advance(ms: 1_000)
     let mine = world.server.post(
       conversation: world.room, sender: "me", payload: "\"mine\"", id: nil, stampUs: nil,
       lateUs: nil)

@@ -70,7 +70,7 @@ import Testing
       #expect(try isShown(world, mine, theirs))
     }
     #expect(world.served() == ["edited"])
-    world.hear()
+    world.answerAll()
     world.client.close()
   }
 
@@ -98,7 +98,7 @@ import Testing
     }
     #expect(try world.seen().map(\.text) == ["edited"])
     #expect(try world.reactions(mine) == #"{"+":["me"]}"#)
-    world.timestampGroup(ms: 5_000)
+    world.advance(ms: 5_000)
     world.server.edit(conversation: world.room, id: mine, payload: "\"by another device\"")
     world.server.react(
       conversation: world.room, id: mine, user: "me", reaction: "+", isSet: false)

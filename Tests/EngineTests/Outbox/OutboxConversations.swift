@@ -62,7 +62,7 @@ import Testing
     let said = try world.say("new", in: "mine")
     let window = try world.client.openWindow(WindowConfig(conversation: Array("mine".utf8)))
     _ = try window.poll()
-    world.timestampGroup(ms: 1_000)
+    world.advance(ms: 1_000)
     try world.connect()
     try world.run()
     let real = try world.page(in: "mine").conversation
@@ -170,7 +170,7 @@ import Testing
       #"{"type":"delete_conversation","conversation_id":"mine"}"#
     ).operation
     #expect(world.server.conversationIDs.count == 2)
-    world.hear()
+    world.answerAll()
     try world.breakConnection()
     try world.wait(ms: 100_000)
     #expect(try world.standing(gone) == .done)

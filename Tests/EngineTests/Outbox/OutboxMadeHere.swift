@@ -44,7 +44,7 @@ import Testing
   }
 
   /// Made with an answer that is lost, and told again by the way that is given.
-  private func tell(_ world: World, _ way: Way, _ list: TestList) throws {
+  private func makeAndShow(_ world: World, _ way: Way, _ list: TestList) throws {
     if way == .push { try world.connectListening() } else { try world.connect() }
     if way != .answer { world.lose("create_conversation") }
     try go(world, list)
@@ -73,7 +73,7 @@ import Testing
     let first = try #require(try number(world, "mine"))
     _ = try list.poll()
     #expect(list.numbers.first == first)
-    try tell(world, way, list)
+    try makeAndShow(world, way, list)
     let real = try made(world)
     #expect(try world.standing(operation) == .done)
     #expect(try number(world, real) == first)

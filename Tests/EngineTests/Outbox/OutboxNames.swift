@@ -137,7 +137,7 @@ import Testing
     try world.connect()
     try world.say("there", as: "k", in: "other")
     try world.run()
-    world.timestampGroup(ms: 1_000)
+    world.advance(ms: 1_000)
     _ = world.server.post(conversation: "room", sender: "me", payload: "\"here\"", id: "k")
     try world.sync()
     #expect(try world.cached() == ["k"])

@@ -41,7 +41,7 @@ import Testing
   }
 
   /// Answers to sends say only that there is such a message.
-  private func tellOnlyExists(_ world: World) {
+  private func answerOnlyExists(_ world: World) {
     world.alter = { request, answer in
       guard request.contains("\"type\":\"send_message\"") else { return answer }
       return answer.split(separator: ",\"data\":").first.map { $0 + "}" }
@@ -57,7 +57,7 @@ import Testing
     try folder.kill(world)
     switch way {
     case .answer: break
-    case .exists: tellOnlyExists(world)
+    case .exists: answerOnlyExists(world)
     case .page, .push:
       world.server.failNext("rate_limited", retryAfterMs: 90_000, verb: "send_message")
     }
@@ -75,7 +75,7 @@ import Testing
           """.utf8))
       try world.run()
     }
-    world.hear()
+    world.answerAll()
     try world.wait(ms: 20_000)
     #expect(try world.standing(said.operation) == .done)
     #expect(world.served() == [seals ? "edited two" : "two"])
@@ -188,14 +188,14 @@ import Testing
   @Test func whatCannotBeFoundIsTheUsersToDecide() throws {
     let world = try world(TrapsRestart.Folder(), seals: false, tellsClientIDs: false)
     let said = try rewritten(world)
-    tellOnlyExists(world)
+    answerOnlyExists(world)
     try world.connect()
     try world.wait(ms: 60_000)
     #expect(try world.standing(said.operation) == .unknown)
     #expect(try world.waiting(said.operation) == .nothing)
     #expect(try world.texts() == ["one", "two"])
     #expect(try world.client.retry(said.operation))
-    world.hear()
+    world.answerAll()
     try world.wait(ms: 60_000)
     #expect(try world.standing(said.operation) == .done)
     #expect(try world.texts() == ["two"])

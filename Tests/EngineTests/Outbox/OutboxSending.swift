@@ -112,7 +112,7 @@ import Testing
     if step == 3 { for answer in answers { _ = try world.client.receive(answer) } }
     if step == 4 { try world.client.disconnected() }
     if step == 5 {
-      world.timestampGroup(ms: 200_000)
+      world.advance(ms: 200_000)
       _ = try world.client.advance()
     }
     try folder.kill(world)
@@ -134,7 +134,7 @@ import Testing
     world.lose("send_message") { true }
     try world.say("stuck")
     try world.run()
-    world.hear()
+    world.answerAll()
     try world.say("free", in: "other")
     try world.say("behind")
     try world.run()
@@ -154,7 +154,7 @@ import Testing
     #expect(try world.standing(operation) == .inFlight)
     #expect(try world.client.cancel(operation: operation) == false)
     #expect(try world.client.retry(operation) == false)
-    world.hear()
+    world.answerAll()
     try world.breakConnection()
     try world.run()
     #expect(world.served() == ["hello"])

@@ -85,7 +85,7 @@ import Testing
     #expect(try world.texts() == ["a"])
     let ids = world.server.newestIDs(world.room, 1)
     world.server.delete(conversation: world.room, ids: ids, lateUs: 0)
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     try world.sync()
     #expect(try world.texts().isEmpty)
     #expect(try world.standing(operation) == .done)
@@ -164,7 +164,7 @@ import Testing
     if step == 3 { for answer in answers { _ = try world.client.receive(answer) } }
     if step == 4 { try world.client.disconnected() }
     if step == 5 {
-      world.timestampGroup(ms: 200_000)
+      world.advance(ms: 200_000)
       _ = try world.client.advance()
     }
     try folder.kill(world)
@@ -253,7 +253,7 @@ import Testing
       #"{"type":"create_conversation","client_id":"k","participant_ids":["me","you"]}"#)
     let said = try world.say("hello", in: "k")
     try world.run()
-    world.hear()
+    world.answerAll()
     try world.breakConnection()
     #expect(try world.standing(made.operation) == .unknown)
     #expect(try world.waiting(made.operation) == .nothing)
@@ -328,9 +328,9 @@ import Testing
     try world.run()
     #expect(world.served() == ["mine"])
     try world.disconnect()
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     world.post(130)
-    world.hear()
+    world.answerAll()
     try world.connectListening()
     if hasWindow { try world.window(count: 10).settle(world) }
     try world.wait(ms: 400_000)
@@ -348,7 +348,7 @@ import Testing
     // What another conversation showed says what the time was.
     for _ in 0..<4 { world.server.post(conversation: "elsewhere", sender: "you", payload: "1") }
     try world.sync(in: "elsewhere")
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     let (operation, _) = try world.say("mine")
     _ = try world.client.nextFrame()
     try world.disconnect()
@@ -372,7 +372,7 @@ import Testing
     let (operation, _) = try world.say("mine")
     try world.run()
     try world.disconnect()
-    world.hear()
+    world.answerAll()
     world.post(count)
     try world.connect()
     try world.wait(ms: 400_000)
@@ -394,12 +394,12 @@ import Testing
     // The look has the newest page when the connection is lost.
     world.alter = { request, answer in request.contains("\"offset\":0") ? answer : nil }
     try world.connect()
-    world.timestampGroup(ms: 400_000)
+    world.advance(ms: 400_000)
     _ = try world.client.advance()
     try world.run()
     try world.disconnect()
     #expect(try world.standing(operation) == .unknown)
-    world.hear()
+    world.answerAll()
     world.post(Limits.lookMax * 5 / 2)
     try world.connect()
     let sync = try world.client.sync(SyncRequest(conversation: Array(world.room.utf8)))

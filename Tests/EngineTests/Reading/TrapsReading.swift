@@ -1,6 +1,6 @@
 /// Read marks, readers, control messages and what the user removed.
 ///
-/// Rule protected: fetching is not reading, a mark is owed until it is confirmed
+/// Rule protected: fetching is not reading, a mark is pending until it is confirmed
 /// and never after, and read state only grows.
 import Engine
 import Foundation
@@ -60,7 +60,7 @@ import Testing
     #expect(try world.tailFaults(150) == [])
   }
 
-  /// Offline, 130 ids: owed; one batch when there is a connection; each id again
+  /// Offline, 130 ids: pending; one batch when there is a connection; each id again
   /// after each failure, and never after the confirmation.
   @Test(arguments: ServerKind.all)
   func t16_aMarkIsSentUntilItIsConfirmed(_ kind: ServerKind) throws {
@@ -88,7 +88,7 @@ import Testing
     try world.run()
     #expect(try world.client.state().readsPending == 130)
     world.alter = { request, answer in request.contains("mark_read") ? nil : answer }
-    world.timestampGroup(ms: 120_000)
+    world.advance(ms: 120_000)
     _ = try world.client.advance()
     try world.run()
     try world.client.disconnected()
@@ -211,7 +211,7 @@ import Testing
     try world.client.disconnected()
     var control: Set<String> = []
     for index in 0..<140 {
-      world.timestampGroup(ms: 1_000)
+      world.advance(ms: 1_000)
       let payload = index % 10 == 3 ? #"{"_control":{"key":1}}"# : #"{"text":"_control"}"#
       let id = world.put(payload)
       if index % 10 == 3 { control.insert(id) }

@@ -29,9 +29,9 @@ import Timeline
     #expect(try world.reach(.older, want: 200).trouble == nil)
     let truth = world.order()
     try world.disconnect()
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     #expect(world.server.edit(conversation: world.room, id: truth[20], payload: "\"new\""))
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     world.alter = { request, answer in
       guard request.contains("get_changed_since") else { return answer }
       let id = request.components(separatedBy: "\"request_id\":\"")[1].prefix { $0 != "\"" }
@@ -45,7 +45,7 @@ import Timeline
     world.alter = { $1 }
     for _ in 0..<2 {
       try world.disconnect()
-      world.timestampGroup(ms: 60_000)
+      world.advance(ms: 60_000)
       try world.connect()
       #expect(try world.reach(.latest).trouble == nil)
       #expect(try flags(world, truth[20]) & Self.stale != 0)
@@ -67,9 +67,9 @@ import Timeline
   @Test func rowsBesideWhatNobodyCanReadAreRefreshed() throws {
     let world = try ServerKind.few[1].world()
     world.post(20)
-    world.timestampGroup(ms: 2_000)
+    world.advance(ms: 2_000)
     let bad = TrapsPoison.post(9, everyMs: 0, to: world) { $0 == 4 ? .missingID : nil }
-    world.timestampGroup(ms: 2_000)
+    world.advance(ms: 2_000)
     world.post(30)
     try world.connect()
     #expect(try world.sync().trouble == nil)
@@ -79,9 +79,9 @@ import Timeline
     let row = try #require(
       try (20..<28).first { try flags(world, ids[$0]) & MessageBit.unverified != 0 })
     try world.disconnect()
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     #expect(world.server.edit(conversation: world.room, id: ids[row], payload: "\"new\""))
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     try world.connect()
     let screen = try world.window(count: 60)
     #expect(try world.payload(ids[row]) != "\"new\"")
@@ -105,14 +105,14 @@ import Timeline
     for second in 0..<Int64(ahead) {
       world.put("\"from the future\"", agoMs: -5 * 365 * 86_400_000 - second * 1_000)
     }
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     try world.connect()
     #expect(try world.sync().trouble == nil)
     #expect(try world.sync(.older, want: 100).trouble == nil)
     let newest = world.truth()[42]
     #expect(try flags(world, newest) & MessageBit.unverified == 0)
     try world.disconnect()
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     try world.connect()
     world.reset()
     var pages = 0
@@ -176,7 +176,7 @@ import Timeline
     #expect(try world.sync().trouble == nil)
     #expect(pages > 3)
     try world.disconnect()
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     world.post(70, everyMs: 1_000)
     try world.connect()
     world.alter = { Self.newest($0.contains("get_messages") ? 8 : 99, of: $1) }
@@ -194,9 +194,9 @@ import Timeline
       knobs: knobs, profile: Self.varyingProfile, change: { $0.profile.pageLimit = 30 })
     world.post(1, everyMs: 1_000)
     let stuck = world.server.nowUs
-    world.timestampGroup(ms: 5 * 86_400_000)
+    world.advance(ms: 5 * 86_400_000)
     world.post(400, everyMs: 3_000)
-    world.timestampGroup(ms: 1_000)
+    world.advance(ms: 1_000)
     world.alter = { _, answer in
       let object = try? JSONSerialization.jsonObject(with: Data(answer.utf8))
       guard var frame = object as? [String: Any],
@@ -224,9 +224,9 @@ import Timeline
     try world.disconnect()
     world.put("\"twin\"")
     world.put("\"triplet\"")
-    world.timestampGroup(ms: 2_000)
+    world.advance(ms: 2_000)
     world.post(missed, everyMs: 2_000)
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     try world.connect()
     let place = world.serverPosition(of: world.order()[42]).time
     let screen = try world.window(.time(place), count: 6)

@@ -61,7 +61,7 @@ import Testing
   /// Deletions are asked from before what the watermark was.
   @Test func theWatermarkOfDeletionsIsLowered() throws {
     let world = try live()
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     try world.disconnect()
     try world.connect()
     try world.sync()
@@ -187,7 +187,7 @@ import Testing
     #expect(try world.client.stats().tombstones == 0)
     #expect(try world.client.stats().framesBad == 1)
     world.alter = { $1 }
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     _ = try world.client.advance()
     try world.run()
     #expect(try world.cached() == world.truth())

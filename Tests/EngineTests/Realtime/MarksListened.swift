@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  /// Another device of this user listened: nothing is owed any more.
+  /// Another device of this user listened: nothing is pending any more.
   @Test func whatAnotherDeviceDidIsNotOwed() throws {
     let (world, ids) = try world()
     try world.client.disconnected()

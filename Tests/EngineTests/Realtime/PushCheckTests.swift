@@ -14,10 +14,10 @@ import Testing
   private func live(_ server: FoundServer) throws -> World {
     let world = try server.world()
     world.post(40)
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     try world.connectListening()
     try world.sync()
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     world.reset()
     return world
   }
@@ -25,7 +25,7 @@ import Testing
   /// Lets time pass in steps of 50 ms, as a host does that waits no longer than it is told.
   private func run(_ world: World, ms: Int64) throws {
     for _ in 0..<ms / 50 {
-      world.timestampGroup(ms: 50)
+      world.advance(ms: 50)
       _ = try world.client.advance()
       try world.run()
     }
@@ -75,7 +75,7 @@ import Testing
       try world.run()
       #expect(world.requests.count == 2)
       #expect(try isExact(world))
-      world.timestampGroup(ms: 10_000)
+      world.advance(ms: 10_000)
     }
   }
 
@@ -102,7 +102,7 @@ import Testing
     let world = try live(.poor)
     world.post(1, everyMs: 0)
     try world.run()
-    world.timestampGroup(ms: 100)
+    world.advance(ms: 100)
     world.post(1, everyMs: 0)
     try world.run()
     try world.disconnect()

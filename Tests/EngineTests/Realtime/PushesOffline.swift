@@ -108,7 +108,7 @@ import Testing
     world.post(1)
     let id = try #require(world.truth().last)
     try world.hand(Frames.push(newest(world)))
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     world.server.delete(conversation: "room", ids: [id])
     #expect(try world.cached().contains(id))
     try world.connect()
@@ -151,10 +151,10 @@ import Testing
     #expect(try world.lies() == [])
   }
 
-  /// An answer that nobody waits for is of no use; a frame of a void connection is refused.
+  /// An answer that nobody waits for is of no use; a frame of an unusable connection is refused.
   @Test func answersAreNotTaken() throws {
     let world = try offline()
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     _ = try world.client.sync(SyncRequest(conversation: Array("room".utf8)))
     try world.connect()
     var late: [String] = []
@@ -177,7 +177,7 @@ import Testing
     _ = try world.client.sync(SyncRequest(conversation: Array("room".utf8)))
     world.alter = { _, _ in nil }
     try world.run()
-    world.timestampGroup(ms: 40_000)
+    world.advance(ms: 40_000)
     _ = try world.client.advance()
     #expect(try world.client.state().reconnectWanted)
     let push = Frames.push(try newest(world))

@@ -16,7 +16,7 @@ import Testing
     return (world, posted)
   }
 
-  private func tell(
+  private func pushReaction(
     _ world: World, _ id: String, _ user: String, _ reaction: String = "x", isAdded: Bool = true,
     version: Int? = nil
   ) throws {
@@ -36,30 +36,30 @@ import Testing
 
   @Test func oneUserAfterAnother() throws {
     let (world, posted) = try world()
-    try tell(world, posted[4], "a")
-    try tell(world, posted[4], "b")
-    try tell(world, posted[4], "b")
-    try tell(world, posted[4], "a", "y")
+    try pushReaction(world, posted[4], "a")
+    try pushReaction(world, posted[4], "b")
+    try pushReaction(world, posted[4], "b")
+    try pushReaction(world, posted[4], "a", "y")
     #expect(try reactions(world, posted[4]) == #"{"x":["a","b"],"y":["a"]}"#)
-    try tell(world, posted[4], "a", isAdded: false)
-    try tell(world, posted[4], "b", isAdded: false)
+    try pushReaction(world, posted[4], "a", isAdded: false)
+    try pushReaction(world, posted[4], "b", isAdded: false)
     #expect(try reactions(world, posted[4]) == #"{"y":["a"]}"#)
-    try tell(world, posted[4], "a", "y", isAdded: false)
+    try pushReaction(world, posted[4], "a", "y", isAdded: false)
     #expect(try reactions(world, posted[4]) == "")
   }
 
   /// By the message's version an older change is known for one, also where a page had it first.
   @Test func anOlderChangeChangesNothing() throws {
     let (world, posted) = try world()
-    try tell(world, posted[4], "a", isAdded: false, version: 6)
-    try tell(world, posted[4], "a", version: 5)
+    try pushReaction(world, posted[4], "a", isAdded: false, version: 6)
+    try pushReaction(world, posted[4], "a", version: 5)
     #expect(try reactions(world, posted[4]) == "")
     let whole = """
       {"type":"message_reacted","conversation_id":"room","message_id":"\(posted[5])",\
       "reactions":{"x":["b"]},"version":8}
       """
     _ = try world.client.receive(Array(whole.utf8))
-    try tell(world, posted[5], "a", version: 7)
+    try pushReaction(world, posted[5], "a", version: 7)
     #expect(try reactions(world, posted[5]) == #"{"x":["b"]}"#)
   }
 
@@ -67,9 +67,9 @@ import Testing
   @Test func aPageOnItsWayDoesNotUndoIt() throws {
     let (world, posted) = try world()
     world.server.react(conversation: world.room, id: posted[9], user: "b", reaction: "x")
-    world.timestampGroup(ms: 1_000)
+    world.advance(ms: 1_000)
     world.alter = { request, answer in
-      if request.contains("get_messages") { try? tell(world, posted[9], "a") }
+      if request.contains("get_messages") { try? pushReaction(world, posted[9], "a") }
       return answer
     }
     try world.client.disconnected()
@@ -78,7 +78,7 @@ import Testing
     #expect(try reactions(world, posted[9]) == #"{"x":["b","a"]}"#)
     world.alter = { $1 }
     // One that is asked for later is right, whatever it shows.
-    world.timestampGroup(ms: 1_000)
+    world.advance(ms: 1_000)
     try world.client.disconnected()
     try world.client.connected()
     try world.sync()
@@ -90,14 +90,14 @@ import Testing
     let (world, _) = try world()
     var late = world.post(1)
     world.alter = { request, answer in
-      if request.contains("get_messages") { try? tell(world, late[0], "a") }
+      if request.contains("get_messages") { try? pushReaction(world, late[0], "a") }
       return answer
     }
     try world.sync()
     #expect(try reactions(world, late[0]) == #"{"x":["a"]}"#)
     world.alter = { $1 }
     late = world.post(1)
-    try tell(world, late[0], "b")
+    try pushReaction(world, late[0], "b")
     let push = """
       {"type":"message_new","conversation_id":"room","message":{"message_id":"\(late[0])",\
       "sender_id":"you","created_at":"2026-02-15T22:17:00","payload":"late"}}

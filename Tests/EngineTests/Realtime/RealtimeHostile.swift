@@ -1,6 +1,6 @@
 /// Updates from servers without manners, and hosts that report late or never.
 ///
-/// Rule protected: nothing traps, nothing is handed out for ever, what is owed goes out
+/// Rule protected: nothing traps, nothing is handed out for ever, what is pending goes out
 /// in the end, and none of it can be read on disk.
 import Base
 import Engine
@@ -182,7 +182,7 @@ import Testing
 }
 
 extension RealtimeHostile {
-  /// Marks of a message that was deleted meanwhile are not owed any more.
+  /// Marks of a message that was deleted meanwhile are not pending any more.
   @Test(arguments: [false, true])
   func marksOfADeletedMessageAreNotOwed(_ isPushed: Bool) throws {
     let world = try World()
@@ -194,9 +194,9 @@ extension RealtimeHostile {
     try world.client.markListened(conversation: Array("room".utf8), ids: [Array(id.utf8)])
     try world.client.markRead(conversation: Array("room".utf8), ids: [Array(id.utf8)])
     #expect(try world.client.state().readsPending == 2)
-    world.timestampGroup(ms: 10_000)
+    world.advance(ms: 10_000)
     world.server.delete(conversation: "room", ids: [id])
-    world.timestampGroup(ms: 10_000)
+    world.advance(ms: 10_000)
     // The marks' own requests are lost; the deletion is told.
     world.alter = { request, answer in request.contains("mark_") ? nil : answer }
     try world.client.connected()
@@ -205,7 +205,7 @@ extension RealtimeHostile {
         "{\"type\":\"message_deleted\",\"conversation_id\":\"room\",\"message_ids\":[\"\(id)\"]}")
     } else {
       try world.sync()
-      world.timestampGroup(ms: 400_000)
+      world.advance(ms: 400_000)
       _ = try world.client.advance()
       try world.client.connected()
       try world.sync()

@@ -102,11 +102,11 @@ import Testing
     try world.client.disconnected()
     world.post(40)
     let bad = world.put(flaw: .numberForID)
-    world.timestampGroup(ms: 700)
+    world.advance(ms: 700)
     for _ in 0..<3 { world.put() }
     try world.client.connected()
     try world.sync(.live)
-    world.timestampGroup(ms: 700)
+    world.advance(ms: 700)
     try world.push { world.post(1) }
     #expect(try world.lies() == [])
     try world.sync(.older, want: 100)

@@ -82,9 +82,9 @@ import Testing
 
   // MARK: Envelopes
 
-  /// Seed 4's server: updates are owed until replied to. Connections drop, frames are
+  /// Seed 4's server: updates are pending until replied to. Connections drop, frames are
   /// lost on both ways and come twice, the process is killed. At the end the server
-  /// owes nothing, and the cache is the server's.
+  /// has nothing pending, and the cache is the server's.
   @Test(arguments: [true, false], [1, 2, 3, 4] as [UInt64])
   func everyUpdateArrivesOnceThroughDropsAndKills(_ isLossless: Bool, _ seed: UInt64) throws {
     let folder = try TrapsRestart.Folder()

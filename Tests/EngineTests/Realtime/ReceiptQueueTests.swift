@@ -48,13 +48,13 @@ import Testing
     }
     #expect(least.dropLast().allSatisfy { $0 == 0 } && least.last == 15 * 60_000)
     #expect(receipts.notBeforeMs == 10)
-    receipts.heard(at: 5, backoffMs: 1)
+    receipts.noteAnswer(at: 5, backoffMs: 1)
     #expect(receipts.notBeforeMs == 10)
     receipts.fail(isSilent: true, at: 0) { _, atLeast in
       #expect(atLeast == 0)
       return 10_000
     }
-    receipts.heard(at: 5, backoffMs: 1)
+    receipts.noteAnswer(at: 5, backoffMs: 1)
     #expect(receipts.notBeforeMs == 6 && !receipts.isSilent)
     receipts.connect()
     #expect(receipts.notBeforeMs == .min && receipts.isWaiting)

@@ -10,7 +10,7 @@ import Testing
     world.server.createConversation("other", participants: ["me", "you"])
     for _ in 0..<3 {
       world.put("\"elsewhere\"", in: "other")
-      world.timestampGroup(ms: 1_000)
+      world.advance(ms: 1_000)
     }
   }
 
@@ -28,7 +28,7 @@ import Testing
     try world.say("hello")
     let frame = try #require(try world.client.nextFrame())
     let answers = world.server.handle(frame.bytes, user: "me")
-    world.timestampGroup(ms: 1_000)
+    world.advance(ms: 1_000)
     world.server.delete(conversation: "room", ids: world.truth())
     for answer in answers { _ = try world.client.receive(answer) }
     #expect(try world.texts() == ["hello"])
@@ -56,8 +56,8 @@ import Testing
     try world.run()
     #expect(try world.cached() == ids)
     try world.disconnect()
-    world.hear()
-    world.timestampGroup(ms: 60_000)
+    world.answerAll()
+    world.advance(ms: 60_000)
     world.server.delete(conversation: "room", ids: ids)
     try world.connect()
     try world.sync()
@@ -81,8 +81,8 @@ import Testing
     try world.run()
     #expect(try world.cached() == ids)
     world.server.delete(conversation: "room", ids: ids)
-    world.hear()
-    world.timestampGroup(ms: 5 * 3_600_000)
+    world.answerAll()
+    world.advance(ms: 5 * 3_600_000)
     elsewhere(world)
     try folder.kill(world)
     try world.connect()
@@ -121,8 +121,8 @@ import Testing
     try world.run()
     #expect(try world.cached() == [id])
     try world.disconnect()
-    world.hear()
-    world.timestampGroup(ms: 60_000)
+    world.answerAll()
+    world.advance(ms: 60_000)
     world.server.delete(conversation: "room", ids: [id])
     try world.connect()
     try world.sync()

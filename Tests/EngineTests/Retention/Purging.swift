@@ -7,7 +7,7 @@ import Testing
 import Timeline
 
 extension World {
-  var keeper: Keeper { Keeper(client) }
+  var keeper: RetentionService { RetentionService(client) }
 
   func keep(_ change: (inout Budget) -> Void) throws {
     var budget = Budget()
@@ -101,7 +101,7 @@ extension World {
     let world = try World()
     for room in ["a", "b", "c"] {
       world.server.createConversation(room, participants: ["me", "you"])
-      for index in 0..<100 { world.tell("text \(index)", in: room) }
+      for index in 0..<100 { world.postMessage("text \(index)", in: room) }
     }
     try world.connect()
     for room in ["a", "b", "c"] { try world.sync(.older, want: 100, in: room) }
@@ -347,18 +347,18 @@ extension World {
   /// What was purged is found no more, and search says that the conversation is not all here.
   @Test func searchFollows() throws {
     let world = try World.full(100)
-    _ = try Finder(world.client).switchSearch(on: true)
-    let build = try Finder(world.client).buildSearch()
+    _ = try SearchService(world.client).switchSearch(on: true)
+    let build = try SearchService(world.client).buildSearch()
     while try !build.step(milliseconds: 0).isDone {}
     let hit = SearchQuery(Array("\"text 5\"".utf8))
-    #expect(try Finder(world.client).search(hit).rows.count == 1)
+    #expect(try SearchService(world.client).search(hit).rows.count == 1)
     try world.keep { $0.messages = 20 }
     try world.purge()
-    let found = try Finder(world.client).search(hit)
+    let found = try SearchService(world.client).search(hit)
     #expect(found.rows.isEmpty && found.partial == 1)
     try world.keep { _ in }
     try world.sync(.older, want: 100)
-    #expect(try Finder(world.client).search(hit).rows.count == 1)
+    #expect(try SearchService(world.client).search(hit).rows.count == 1)
   }
 
   /// The cache made anew, and a restart: the budget goes on.

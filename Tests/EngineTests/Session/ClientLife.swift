@@ -46,7 +46,7 @@ import Testing
     try world.run()
     #expect(kept.count == 2)
     for answer in kept { try world.hand(answer) }
-    world.hear()
+    world.answerAll()
     try world.say("three")
     try world.run()
     #expect(try world.texts() == ["one", "two", "three"])
@@ -124,7 +124,7 @@ import Testing
     var tried: [Int64] = []
     var lastMs: Int64 = 0
     for second in 0..<1_500 {
-      world.timestampGroup(ms: 1_000)
+      world.advance(ms: 1_000)
       let known = world.asked("mark_read").count
       _ = try world.client.advance()
       if second % 20 == 0 { try world.sync(.live) }
@@ -136,7 +136,7 @@ import Testing
     }
     #expect(tried.count > 20)
     #expect(tried.max() ?? .max <= 90)
-    world.hear()
+    world.answerAll()
     try world.wait(ms: 100_000)
     #expect(try world.client.state().readsPending == 0)
   }

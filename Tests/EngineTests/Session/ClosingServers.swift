@@ -197,7 +197,7 @@ import Testing
     #expect(try device.cut() == 0)
   }
 
-  /// A connection that is void after a time-out counts as one without an answer.
+  /// A connection that is unusable after a time-out counts as one without an answer.
   @Test func timeOutsCountAsWell() throws {
     let world = try CapableKind.all[0].world { $0.echoesRequestIDs = false }
     world.post(30)

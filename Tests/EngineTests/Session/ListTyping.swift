@@ -90,12 +90,12 @@ import Wire
   @Test func aListShowsWhoTypes() throws {
     let world = try World.lossless()
     world.server.createConversation("r", participants: ["me", "you", "ada"])
-    world.tell("x", in: "r")
+    world.postMessage("x", in: "r")
     try world.connectListening()
     let list = try TestList(world.client)
     try list.settle(world)
     func type(_ user: String, _ event: String = "begin") throws {
-      world.timestampGroup(ms: 1_000)
+      world.advance(ms: 1_000)
       #expect(world.server.typing(conversation: "r", user: user, event: event))
       try world.run()
     }
@@ -114,14 +114,14 @@ import Wire
     #expect(try list.poll() != nil && list.row("r").typing == #"["you"]"#)
     let left = try world.client.advance()
     #expect(left > 0 && left <= 10_000)
-    world.timestampGroup(ms: left)
+    world.advance(ms: left)
     _ = try world.client.advance()
     #expect(try list.poll()?.ops == [WindowOp(.update, row: 0)])
     #expect(try list.row("r").typing.isEmpty)
     // A message ends it.
     try type("you")
     _ = try list.poll()
-    world.tell("said", in: "r")
+    world.postMessage("said", in: "r")
     try list.settle(world)
     #expect(try list.row("r").typing.isEmpty)
     try type("you")

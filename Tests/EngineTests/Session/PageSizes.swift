@@ -73,7 +73,7 @@ import Testing
     world.server.createConversation(other, participants: ["me", "you"])
     world.post(130)
     for _ in 0..<130 {
-      world.timestampGroup(ms: 1_000)
+      world.advance(ms: 1_000)
       world.put(in: other)
     }
     try world.connect()
@@ -122,7 +122,7 @@ import Testing
     #expect(try world.cached().contains(hidden))
     // An hour later, and of one mind again.
     world.alter = { $1 }
-    world.timestampGroup(ms: 3_700_000)
+    world.advance(ms: 3_700_000)
     #expect(try world.sync().trouble == nil)
     try screen.settle(world)
     #expect(try screen.ids() == world.truth().suffix(20))
@@ -141,7 +141,7 @@ import Testing
     let screen = try world.window(count: 20)
     try world.sync()
     world.server.restore(backup)
-    world.timestampGroup(ms: 1_000)
+    world.advance(ms: 1_000)
     world.post(1)
     try world.sync()
     #expect(try world.client.stats().restores == 0)

@@ -237,7 +237,7 @@ import Testing
     #expect(try world.client.nextFrame() == nil)
   }
 
-  /// Refs are remembered up to a number; one whose reply is owed is never forgotten.
+  /// Refs are remembered up to a number; one whose reply is pending is never forgotten.
   @Test func theMemoryOfRefsIsBoundedByNumber() throws {
     let world = try World(change: { $0.profile.refsMax = 300 })
     try world.connect()
@@ -262,12 +262,12 @@ import Testing
     try world.connect()
     try world.hand(update(0))
     try world.replies()
-    world.timestampGroup(ms: 86_400_000)
+    world.advance(ms: 86_400_000)
     for number in 1..<300 { try world.hand(update(number)) }
     try world.replies()
     try world.hand(update(0))
     #expect(try world.client.stats().updatesRepeated == 1)
-    world.timestampGroup(ms: 3 * 86_400_000)
+    world.advance(ms: 3 * 86_400_000)
     try world.replies()
     for number in 300..<600 { try world.hand(update(number)) }
     try world.hand(update(1))

@@ -40,7 +40,7 @@ import Testing
     #expect(world.served() == ["hello"])
     #expect(Set(world.asked("subscribe").map(World.subject)) == Set(Self.names))
     // Once they are answered, all is as it was.
-    world.hear()
+    world.answerAll()
     try world.wait(ms: 2_000_000)
     world.reset()
     try world.breakConnection()
@@ -68,10 +68,10 @@ import Testing
     try world.connect()
     try world.run()
     #expect(world.asked("subscribe").map(World.subject) == Self.names)
-    world.hear()
+    world.answerAll()
     world.reset()
     // The first pause is at most a second and a quarter.
-    world.timestampGroup(ms: 1_250)
+    world.advance(ms: 1_250)
     _ = try world.client.advance()
     try world.run()
     #expect(Set(world.asked("subscribe").map(World.subject)) == Set(Self.names))
@@ -103,14 +103,14 @@ import Testing
     let missed = world.post(1)
     if !isAnswered { world.lose("subscribe") }
     if isNew { try world.subscribe(to: name) }
-    world.timestampGroup(ms: 1_250)
+    world.advance(ms: 1_250)
     _ = try world.client.advance()
     try world.run()
     let heard = world.post(1)
     try world.run()
     #expect(try world.lies() == [])
     #expect(try world.cached().last == heard.last)
-    world.hear()
+    world.answerAll()
     try world.wait(ms: 200_000)
     #expect(try Array(world.cached().suffix(2)) == missed + heard)
     #expect(try world.lies() == [])

@@ -126,7 +126,7 @@ import Testing
     for room in rooms {
       world.server.createConversation(room, participants: ["me", "you"])
       for _ in 0..<130 {
-        world.timestampGroup(ms: 1_000)
+        world.advance(ms: 1_000)
         world.put("\"in \(room)\"", in: room)
       }
     }
@@ -153,7 +153,7 @@ import Testing
   }
 
   /// Without ids a late answer cannot be told from the next one: the connection is
-  /// void, and the host is asked to make a new one.
+  /// unusable, and the host is asked to make a new one.
   @Test(arguments: ServerKind.all)
   func aLateAnswerWithoutAnIdIsNotTaken(_ kind: ServerKind) throws {
     var kind = kind
@@ -169,7 +169,7 @@ import Testing
     try world.run()
     #expect(late.count == 1)
     #expect(try !world.client.state().reconnectWanted)
-    world.timestampGroup(ms: 30_000)
+    world.advance(ms: 30_000)
     _ = try world.client.advance()
     #expect(try world.client.state().reconnectWanted)
     #expect(try world.client.stats().timeouts == 1)
@@ -202,14 +202,14 @@ import Testing
       return nil
     }
     try world.run()
-    world.timestampGroup(ms: 30_000)
+    world.advance(ms: 30_000)
     _ = try world.client.advance()
     #expect(try !world.client.state().reconnectWanted)
     #expect(try world.client.syncStatus(id).trouble == .timeout)
     #expect(try world.client.receive(Array(late[0].utf8)) == .ignored)
     #expect(try world.client.stats().answersUnmatched == 1)
     // Nor is it taken for the answer to the second try.
-    world.timestampGroup(ms: try world.client.advance())
+    world.advance(ms: try world.client.advance())
     _ = try world.client.advance()
     let second = try #require(try world.client.nextFrame())
     #expect(try world.client.receive(Array(late[0].utf8)) == .ignored)
@@ -277,7 +277,7 @@ import Testing
     #expect(try world.client.syncStatus(id).trouble == .unavailable)
     let wait = try world.client.advance()
     #expect(wait >= 45_000)
-    world.timestampGroup(ms: wait - 1)
+    world.advance(ms: wait - 1)
     _ = try world.client.advance()
     try world.run()
     #expect(world.requests.count == 1)

@@ -104,9 +104,9 @@ import Timeline
     var asked: [String] = []
     for _ in 0..<3 {
       asked += try frames(world)
-      world.timestampGroup(ms: 200_000)
+      world.advance(ms: 200_000)
       _ = try world.client.advance()
-      world.timestampGroup(ms: 100_000)
+      world.advance(ms: 100_000)
       _ = try world.client.advance()
     }
     asked += try frames(world)

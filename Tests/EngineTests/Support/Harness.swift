@@ -76,7 +76,7 @@ final class World {
   @discardableResult
   func post(_ count: Int, everyMs: Int64 = 1_000, sender: String = "you") -> [String] {
     (0..<count).map { index in
-      timestampGroup(ms: everyMs)
+      advance(ms: everyMs)
       return server.post(
         conversation: room, sender: sender, payload: "\"text \(index)\"", id: nil, stampUs: nil,
         lateUs: nil)
@@ -84,7 +84,7 @@ final class World {
   }
 
   /// Lets both clocks run.
-  func timestampGroup(ms: Int64) {
+  func advance(ms: Int64) {
     clock.move(ms: ms)
     server.nowUs += ms * 1_000
   }

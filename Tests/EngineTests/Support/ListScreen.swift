@@ -145,18 +145,18 @@ extension World {
   /// Makes conversations, each a second after the one before, with one message in each.
   func rooms(_ count: Int, prefix: String = "r") {
     for index in 0..<count {
-      timestampGroup(ms: 1_000)
+      advance(ms: 1_000)
       server.createConversation(
         "\(prefix)\(index)", title: "Room \(index)", participants: ["me", "you"])
-      tell("hello", in: "\(prefix)\(index)")
+      postMessage("hello", in: "\(prefix)\(index)")
     }
   }
 
   @discardableResult
-  func tell(
+  func postMessage(
     _ text: String, in conversation: String, by sender: String = "you", id: String? = nil
   ) -> String {
-    timestampGroup(ms: 1_000)
+    advance(ms: 1_000)
     return server.post(
       conversation: conversation, sender: sender, payload: "\"\(text)\"", id: id, stampUs: nil,
       lateUs: nil)

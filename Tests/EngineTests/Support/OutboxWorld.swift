@@ -42,7 +42,7 @@ extension World {
   /// The server's times tell the sends apart.
   func ticking() -> World {
     before = { [weak self] _, request in
-      if request.contains("\"send_message\"") { self?.timestampGroup(ms: 1_000) }
+      if request.contains("\"send_message\"") { self?.advance(ms: 1_000) }
     }
     return self
   }
@@ -58,7 +58,7 @@ extension World {
   func say(
     _ text: String, as clientID: String? = nil, in conversation: String? = nil
   ) throws -> (operation: UInt64, number: UInt64) {
-    timestampGroup(ms: 1_000)
+    advance(ms: 1_000)
     let name = clientID.map { "\"client_id\":\"\($0)\"," } ?? ""
     return try perform(
       """
@@ -75,7 +75,7 @@ extension World {
     if arrives {
       lose("send_message")
       try run()
-      hear()
+      answerAll()
     } else {
       _ = try client.nextFrame()
     }
@@ -144,12 +144,12 @@ extension World {
     }
   }
 
-  func hear() { alter = { $1 } }
+  func answerAll() { alter = { $1 } }
 
   /// Lets time-outs pass, and what follows from them happen.
   func wait(ms: Int64) throws {
     for _ in 0..<40 {
-      timestampGroup(ms: ms / 40)
+      advance(ms: ms / 40)
       _ = try client.advance()
       try run()
     }

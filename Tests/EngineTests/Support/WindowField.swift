@@ -110,7 +110,7 @@ import Testing
         return !isLost
       })
       try screen.poll()
-      world.timestampGroup(ms: 130_000)
+      world.advance(ms: 130_000)
       _ = try world.client.advance()
     }
     try screen.settle(world)

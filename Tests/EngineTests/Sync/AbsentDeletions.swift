@@ -25,7 +25,7 @@ import Testing
     #expect(try world.cached() == world.truth())
     try world.disconnect()
     world.server.delete(conversation: world.room, ids: Array(ids[..<12]))
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     world.post(1)
     try world.connectListening()
     try world.sync()

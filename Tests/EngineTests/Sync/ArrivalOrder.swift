@@ -25,7 +25,7 @@ import Testing
   /// The newest messages are stamped a day before all others.
   private func postBackDated(_ world: World, _ count: Int) {
     for index in 0..<count {
-      world.timestampGroup(ms: 1_000)
+      world.advance(ms: 1_000)
       world.server.post(
         conversation: "room", sender: "you", payload: "\"late \(index)\"", id: nil,
         stampUs: World.epochUs - Self.dayUs + Int64(index) * 1_000_000, lateUs: nil)

@@ -16,9 +16,9 @@ import Testing
     let world = try kind.world(
       knobs: { $0.sendsServerTime = tellsTime }, config: { $0.file = folder.file() })
     world.post(30, everyMs: 60_000)
-    world.timestampGroup(ms: 600_000)
+    world.advance(ms: 600_000)
     world.post(kind.pageSize * 5, everyMs: 10)
-    world.timestampGroup(ms: 600_000)
+    world.advance(ms: 600_000)
     return world
   }
 
@@ -36,7 +36,7 @@ import Testing
     for turn in 0..<5 {
       try folder.kill(world)
       try world.connect()
-      world.timestampGroup(ms: 60_000)
+      world.advance(ms: 60_000)
       world.reset()
       #expect(try world.sync().trouble == nil)
       if tellsTime || turn > 0 { #expect(world.requests.count <= 2) }
@@ -60,7 +60,7 @@ import Testing
     for turn in 0..<5 {
       try folder.kill(world)
       try world.connect()
-      world.timestampGroup(ms: 60_000)
+      world.advance(ms: 60_000)
       world.reset()
       #expect(try world.sync(.live).trouble == nil)
       #expect(try world.sync(.older, want: 10_000).trouble == nil)
@@ -89,10 +89,10 @@ import Testing
       #expect(try world.sync().trouble == nil)
       #expect(try world.sync(.older, want: 10_000).trouble == nil)
       #expect(try !world.cached().contains(late))
-      world.timestampGroup(ms: 500)
+      world.advance(ms: 500)
       try folder.kill(world)
     }
-    world.timestampGroup(ms: 10_000)
+    world.advance(ms: 10_000)
     try world.connect()
     #expect(try world.sync().trouble == nil)
     #expect(try world.cached() == world.truth())

@@ -16,13 +16,13 @@ import Testing
     let rooms = (0..<count).map { "r\($0)" }
     for room in rooms {
       world.server.createConversation(room, participants: ["me", "you"])
-      world.timestampGroup(ms: 1_000)
+      world.advance(ms: 1_000)
       for _ in 0..<4 { world.put(in: room) }
     }
     try world.connect()
     for room in rooms { try world.sync(.live, in: room) }
     try world.client.disconnected()
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     for room in rooms { for _ in 0..<news { world.put(in: room) } }
     world.reset()
     return (world, rooms)
@@ -171,7 +171,7 @@ import Testing
     let (world, rooms) = try behind(5) { $0.catchesUpAll = true }
     for _ in 0..<2 {
       for room in rooms { world.put(in: room) }
-      world.timestampGroup(ms: 30_000)
+      world.advance(ms: 30_000)
       try world.lookOnceMore()
       for room in rooms { #expect(try world.tailFaults(5, in: room) == []) }
       #expect(try world.client.state().phase == .upToDate)

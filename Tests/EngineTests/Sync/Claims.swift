@@ -123,7 +123,7 @@ extension World {
       let wait = try client.advance()
       guard try wait >= 0 || client.state().framesWaiting > 0 else { return }
       try run()
-      timestampGroup(ms: stepMs)
+      advance(ms: stepMs)
     }
   }
 }

@@ -133,7 +133,7 @@ import Testing
       try world.connect()
       try world.sync(.older, want: 99)
       try world.client.disconnected()
-      world.timestampGroup(ms: 60_000)
+      world.advance(ms: 60_000)
     }
     let before = world.truth().count
     world.post(30, everyMs: 0)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct ClockAhead {
   private func stamped(_ world: World, aheadMs: Int64) {
-    world.timestampGroup(ms: 1_000)
+    world.advance(ms: 1_000)
     world.server.post(
       conversation: world.room, sender: "you", payload: "\"ahead\"", id: nil,
       stampUs: world.server.nowUs + aheadMs * 1_000, lateUs: nil)
@@ -103,7 +103,7 @@ import Testing
       stamped(world, aheadMs: 30_000)
       world.post(1)
       if round % 2 == 0 { stamped(world, aheadMs: 30_000) }
-      world.timestampGroup(ms: 3_000)
+      world.advance(ms: 3_000)
       let answersAhead = round % 3 == 0
       if answersAhead { world.server.nowUs += 30_000_000 }
       try world.connect()

@@ -22,7 +22,7 @@ import Testing
     #expect(try world.page().coverage.whole)
     #expect(try world.cached().count == 130)
     // Past the overlap, so that nothing is near the end any more.
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     return world
   }
 
@@ -42,7 +42,7 @@ import Testing
   private func rest(_ world: World, ms: Int64 = 600_000) throws {
     var left = ms
     while left > 0 {
-      world.timestampGroup(ms: 5_000)
+      world.advance(ms: 5_000)
       left -= 5_000
       _ = try world.client.advance()
       try world.run()

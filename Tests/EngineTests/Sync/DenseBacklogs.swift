@@ -29,7 +29,7 @@ import Testing
     try world.lookOnceMore()
     try world.sync(.live)
     #expect(try world.lies(hidden: [late]) == [])
-    world.timestampGroup(ms: 10_000)
+    world.advance(ms: 10_000)
     try world.lookOnceMore()
     try world.sync()
     #expect(try world.cached() == world.truth())

@@ -93,7 +93,7 @@ import Testing
     #expect(world.asked("get_conversations").count == most)
     // Nobody asks once more by himself.
     for _ in 0..<10 {
-      world.timestampGroup(ms: 60_000)
+      world.advance(ms: 60_000)
       _ = try world.client.advance()
       try world.run()
       try list.poll()
@@ -162,7 +162,7 @@ import Testing
     try world.connect()
     try world.sync()
     try world.disconnect()
-    world.timestampGroup(ms: 3_600_000)
+    world.advance(ms: 3_600_000)
     try world.connect()
     world.reset()
     var asked = 0
@@ -194,7 +194,7 @@ import Testing
     world.post(130)
     try world.connect()
     try world.sync()
-    world.timestampGroup(ms: 600_000)
+    world.advance(ms: 600_000)
     world.reset()
     var asked: [String] = []
     var end = Int.max
@@ -226,7 +226,7 @@ import Testing
     world.post(130)
     try world.connect()
     try world.sync()
-    world.timestampGroup(ms: 600_000)
+    world.advance(ms: 600_000)
     world.reset()
     var asked: [String] = []
     world.alter = { request, answer in
@@ -264,7 +264,7 @@ import Testing
     try world.connect()
     try world.sync()
     try world.disconnect()
-    world.timestampGroup(ms: 400 * 86_400_000)
+    world.advance(ms: 400 * 86_400_000)
     try world.connect()
     world.reset()
     let top = world.server.nowUs
@@ -296,7 +296,7 @@ import Testing
     try world.connect()
     try world.sync()
     try world.disconnect()
-    world.timestampGroup(ms: 400 * 86_400_000)
+    world.advance(ms: 400 * 86_400_000)
     try world.connect()
     world.reset()
     let top = world.server.nowUs
@@ -358,7 +358,7 @@ import Testing
     try world.connect()
     try world.sync()
     try world.disconnect()
-    world.timestampGroup(ms: 86_400_000)
+    world.advance(ms: 86_400_000)
     try world.connect()
     world.reset()
     let top = world.server.nowUs
@@ -372,7 +372,7 @@ import Testing
 
   // MARK: Replies
 
-  /// A host that takes no reply: what is owed is kept up to a number.
+  /// A host that takes no reply: what is pending is kept up to a number.
   @Test func repliesThatNobodyTakesAreBounded() throws {
     let folder = try TrapsRestart.Folder()
     let world = try World(file: folder.file(), change: { $0.profile.refsMax = 300 })

@@ -60,15 +60,15 @@ import Timeline
       return "refresh"
     case 7:
       // Past the tick that the present was claimed with.
-      world.timestampGroup(ms: 2_000)
+      world.advance(ms: 2_000)
       world.post(1 + random.below(30), everyMs: kind.everyMs)
       return "posts"
     case 8:
       let first = random.below(truth.count)
-      world.timestampGroup(ms: 20_000)
+      world.advance(ms: 20_000)
       world.server.delete(
         conversation: world.room, ids: Array(truth[first...].prefix(1 + random.below(12))))
-      world.timestampGroup(ms: 20_000)
+      world.advance(ms: 20_000)
       #expect(try world.reach(.live).trouble == nil)
       return "deletes from \(anyone)"
     case 9:

@@ -20,7 +20,7 @@ import Timeline
     try world.connect()
     try world.sync()
     #expect(try world.cached() == Array(world.order().suffix(101)))
-    world.timestampGroup(ms: 3_600_000)
+    world.advance(ms: 3_600_000)
     world.post(100, everyMs: kind.everyMs)
     world.config.profile.pageLimit = 20
     try world.reopen()
@@ -100,16 +100,16 @@ import Timeline
     world.post(130, everyMs: kind.everyMs)
     try world.connect()
     try world.sync()
-    world.timestampGroup(ms: 3_600_000)
+    world.advance(ms: 3_600_000)
     world.post(30, everyMs: kind.everyMs)
-    world.timestampGroup(ms: 3_600_000)
+    world.advance(ms: 3_600_000)
     // An island of a few: pages of 5 around the middle of what was missed.
     world.config.profile.pageLimit = 5
     try world.reopen()
     #expect(try world.reach(.live).trouble == nil)
     let truth = world.order()
     #expect(try world.reach(.near(world.serverPosition(of: truth[143]))).trouble == nil)
-    world.timestampGroup(ms: 3_600_000)
+    world.advance(ms: 3_600_000)
     world.config.profile.pageLimit = 50
     try world.reopen()
     #expect(try world.reach(.live).trouble == nil)
@@ -157,10 +157,10 @@ import Timeline
     let island = try world.cached().filter { truth.firstIndex(of: $0) ?? 0 < 150 }
     #expect(island.count >= 10)
     try world.client.disconnected()
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     let gone = isWhole ? island : [island[0], island[1], island[island.count - 1]]
     world.server.delete(conversation: world.room, ids: gone)
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     try world.client.connected()
     #expect(try world.reach(.live).trouble == nil)
     #expect(try Set(world.cached()).isDisjoint(with: gone))
@@ -237,7 +237,7 @@ extension World {
     try world.sync()
     #expect(try world.reach(.below(.max), want: 40, isUrgent: true).trouble == nil)
     try world.disconnect()
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     world.post(100, everyMs: kind.everyMs)
     let middle = try #require(world.server.truth(world.room).dropFirst(150).first)
     try world.connect()
@@ -252,7 +252,7 @@ extension World {
     let world = try CapableKind.all[1].world(
       limit: 8, profile: { $0.absenceIsDeletion = true })
     world.post(30)
-    world.timestampGroup(ms: 1_000)
+    world.advance(ms: 1_000)
     world.post(50, everyMs: 0)
     try world.connect()
     try world.sync(.live)
@@ -267,7 +267,7 @@ extension World {
     let world = try CapableKind.all[0].world(
       limit: 8, knobs: { $0.sendsServerTime = true }, profile: { $0.absenceIsDeletion = true })
     world.post(30)
-    world.timestampGroup(ms: 1_000)
+    world.advance(ms: 1_000)
     world.post(40, everyMs: 0)
     let stamp = try #require(world.server.truth(world.room).last?.stampUs)
     try world.connectListening()
@@ -283,7 +283,7 @@ extension World {
         }
       } else if index == 1 {
         pushed = (try? world.page().rows.suffix(12).map(\.number)) ?? []
-        world.timestampGroup(ms: 60_000)
+        world.advance(ms: 60_000)
       }
       return false
     }

@@ -15,7 +15,7 @@ import Testing
     profile.ties = .id
     let world = try World(knobs: knobs, profile: profile)
     world.post(70)
-    world.timestampGroup(ms: 1_000)
+    world.advance(ms: 1_000)
     world.post(60, everyMs: 0)
     let hidden = try #require(world.truth().last)
     world.alter = { _, answer in

@@ -90,7 +90,7 @@ import Testing
     let ids = world.post(70, sender: "me")
     stir(world, ids)
     world.server.delete(conversation: world.room, ids: Array(old.prefix(3)))
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     try world.connectListening()
     try world.sync()
     #expect(try cached(world) == truth(world))

@@ -22,7 +22,7 @@ import Testing
     world.reset()
     try world.sync(.older, want: 100)
     #expect(world.asked("get_messages").isEmpty)
-    if isMended { world.hear() }
+    if isMended { world.answerAll() }
     try world.lookOnceMore()
     try world.sync()
     for _ in 0..<3 { try world.sync(.older, want: 100) }

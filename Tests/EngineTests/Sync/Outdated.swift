@@ -20,7 +20,7 @@ import Timeline
     let old = try world.cached()
     try world.client.disconnected()
     let gone = Array(old[20..<30])
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     world.server.delete(conversation: world.room, ids: gone)
     world.post(50_000, everyMs: 630_000)
     try world.client.connected()
@@ -59,12 +59,12 @@ import Timeline
     #expect(try world.cached() == truth)
     try world.client.disconnected()
     let early = Array(truth[30..<36])
-    world.timestampGroup(ms: day)
+    world.advance(ms: day)
     world.server.delete(conversation: world.room, ids: early)
-    world.timestampGroup(ms: 40 * day)
+    world.advance(ms: 40 * day)
     let late = [truth[60]]
     world.server.delete(conversation: world.room, ids: late)
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     world.post(50, everyMs: 2_000)
     try world.client.connected()
     #expect(try world.reach(.live).trouble == nil)
@@ -109,10 +109,10 @@ import Timeline
     let truth = world.truth()
     #expect(try world.cached() == truth)
     try world.client.disconnected()
-    world.timestampGroup(ms: day)
+    world.advance(ms: day)
     let early = Array(truth[30..<36])
     world.server.delete(conversation: world.room, ids: early)
-    world.timestampGroup(ms: 40 * day)
+    world.advance(ms: 40 * day)
     if isRestarted { try world.reopen() } else { try world.client.connected() }
     #expect(try world.sync(.live).trouble == nil)
     let low = world.serverPosition(of: truth[20])
@@ -135,12 +135,12 @@ import Timeline
     #expect(try world.reach(.older, want: 200).trouble == nil)
     let truth = world.order()
     try world.client.disconnected()
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     for index in stride(from: 10, to: 60, by: 2) {
       world.server.edit(conversation: world.room, id: truth[index], payload: "\"new\"")
-      world.timestampGroup(ms: 5_000)
+      world.advance(ms: 5_000)
     }
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     try world.client.connected()
     world.reset()
     #expect(try world.reach(.latest).trouble == nil)
@@ -175,9 +175,9 @@ import Timeline
     try world.sync()
     let target = world.order()[60]
     for text in ["\"one\"", "\"two\""] {
-      world.timestampGroup(ms: 60_000)
+      world.advance(ms: 60_000)
       world.server.edit(conversation: world.room, id: target, payload: text)
-      world.timestampGroup(ms: 60_000)
+      world.advance(ms: 60_000)
       #expect(try world.reach(.latest).trouble == nil)
       #expect(try world.payload(target) == text)
     }
@@ -208,9 +208,9 @@ import Timeline
     let stored = try world.cached()
     #expect(stored.count == 20)
     try world.client.disconnected()
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     world.server.delete(conversation: world.room, ids: [stored[7]])
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     world.post(30)
     world.alter = { $1 }
     try world.client.connected()
@@ -230,11 +230,11 @@ import Timeline
     try world.connect()
     world.before = { index, _ in
       if index == 1 {
-        world.timestampGroup(ms: 10_000)
+        world.advance(ms: 10_000)
         world.server.delete(conversation: world.room, ids: first)
         world.post(3, everyMs: 0)
       } else if index == 2 {
-        world.timestampGroup(ms: 6_000)
+        world.advance(ms: 6_000)
         world.post(2, everyMs: 0)
       }
     }
@@ -251,7 +251,7 @@ import Timeline
     world.post(300, everyMs: kind.everyMs)
     try world.connect()
     try world.sync()
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     world.reset()
     var isForgotten = true
     world.alter = { request, answer in
@@ -295,12 +295,12 @@ import Timeline
     try world.sync()
     try world.sync(in: "other")
     try world.client.disconnected()
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     let gone = Array(world.server.newestIDs("other", 3))
     world.server.delete(conversation: "other", ids: gone)
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     for index in 0..<60 {
-      world.timestampGroup(ms: 2_000)
+      world.advance(ms: 2_000)
       world.put("\"late \(index)\"", in: "other")
     }
     world.post(70, everyMs: kind.everyMs)

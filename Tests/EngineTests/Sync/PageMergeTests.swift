@@ -48,7 +48,7 @@ import Wire
     return try store.write { tx throws(StoreFailure) in
       let record = try tx.conversation(creating: bytes("a"))
       var merge = try PageMerge(
-        memory, hearsAll: false, record: record, job: job,
+        memory, receivesAll: false, record: record, job: job,
         answer: PageAnswer(issued: 0, asked: 2), in: tx)
       let outcome = try merge.merge(
         page, from: ingested, frame: frame, at: Instant(monotonicMs: 1))

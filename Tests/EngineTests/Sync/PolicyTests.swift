@@ -45,10 +45,10 @@ private let minute: Int64 = 60_000_000
     world.post(10)
     let sync = try world.ask(.cacheThenNetwork)
     #expect(try world.client.syncStatus(sync).basis == .cache)
-    world.timestampGroup(ms: 5_000)
+    world.advance(ms: 5_000)
     let asked = world.wallUs
     try world.connect()
-    world.before = { _, _ in world.timestampGroup(ms: 700) }
+    world.before = { _, _ in world.advance(ms: 700) }
     try world.run()
     let status = try world.client.syncStatus(sync)
     #expect(status.phase == .ended && status.trouble == nil && status.reason == nil)
@@ -60,7 +60,7 @@ private let minute: Int64 = 60_000_000
   @Test func theCacheSaysAsOfWhen() throws {
     let world = try known()
     let asked = world.wallUs
-    world.timestampGroup(ms: 90_000)
+    world.advance(ms: 90_000)
     let status = try world.client.syncStatus(world.ask(.cacheOnly))
     #expect(status.phase == .ended && status.trouble == nil && status.basis == .cache)
     #expect(status.asOfUs == asked)
@@ -268,12 +268,12 @@ private let minute: Int64 = 60_000_000
   @Test func whatIsYoungIsNotAskedFor() throws {
     let world = try known()
     let asked = world.wallUs
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     let young = try world.client.syncStatus(world.ask(.maximumAge, ageUs: minute))
     #expect(young.phase == .ended && young.basis == .cache && young.asOfUs == asked)
     try world.run()
     #expect(world.requests.isEmpty)
-    world.timestampGroup(ms: 1)
+    world.advance(ms: 1)
     let old = try world.ask(.maximumAge, ageUs: minute)
     #expect(try world.client.syncStatus(old).phase != .ended)
     try world.run()
@@ -292,14 +292,14 @@ private let minute: Int64 = 60_000_000
     let world = try known()
     if !hasWall { world.clock.setSkew(us: nil) }
     for _ in 0..<3 {
-      world.timestampGroup(ms: 3_600_000)
+      world.advance(ms: 3_600_000)
       let read = world.clock.read()
       let asked = read.wallUs ?? read.monotonicMs * 1_000
       let sync = try world.ask(.maximumAge, ageUs: minute, .all)
-      world.before = { _, _ in world.timestampGroup(ms: 700) }
+      world.before = { _, _ in world.advance(ms: 700) }
       try world.run()
       #expect(try world.client.syncStatus(sync).asOfUs == asked)
-      world.timestampGroup(ms: 50_000)
+      world.advance(ms: 50_000)
       world.reset()
       let again = try world.client.syncStatus(world.ask(.maximumAge, ageUs: minute, .all))
       #expect(again.phase == .ended && again.basis == .cache && again.asOfUs == asked)
@@ -315,7 +315,7 @@ private let minute: Int64 = 60_000_000
     let asked = world.wallUs
     _ = try world.ask(.cacheThenNetwork, .live)
     let frame = try #require(try world.client.nextFrame())
-    world.timestampGroup(ms: 5_000)
+    world.advance(ms: 5_000)
     let sync = try world.ask(.cacheThenNetwork, .all)
     #expect(try world.client.nextFrame() == nil)
     for answer in world.server.handle(frame.bytes, user: "me") {
@@ -333,7 +333,7 @@ private let minute: Int64 = 60_000_000
     try world.run()
     let allAsked = try world.client.syncStatus(all).asOfUs
     let asked = try world.client.syncStatus(world.ask(.cacheOnly)).asOfUs
-    world.timestampGroup(ms: 5_000)
+    world.advance(ms: 5_000)
     let syncs = [
       try world.ask(.cacheThenNetwork), try world.ask(.networkOnly),
       try world.ask(.cacheThenNetwork, .older),
@@ -379,10 +379,10 @@ private let minute: Int64 = 60_000_000
     defer { world.client.close() }
     _ = try world.ask(.maximumAge, ageUs: minute)
     try world.run()
-    world.timestampGroup(ms: 5_000)
+    world.advance(ms: 5_000)
     let asked = world.wallUs
     try world.sync()
-    world.timestampGroup(ms: 5_000)
+    world.advance(ms: 5_000)
     try world.reopen()
     world.reset()
     let young = try world.client.syncStatus(world.ask(.maximumAge, ageUs: minute))

@@ -7,7 +7,7 @@ import Testing
 @Suite struct RebuiltServers {
   private func post(_ world: World, _ count: Int, by sender: String, says text: String) {
     for index in 0..<count {
-      world.timestampGroup(ms: 1_000)
+      world.advance(ms: 1_000)
       world.server.post(
         conversation: world.room, sender: sender, payload: "\"\(text) \(index)\"",
         id: "id\(index)", stampUs: nil, lateUs: nil)
@@ -29,7 +29,7 @@ import Testing
     try world.sync(.older, want: 100)
     try world.disconnect()
     world.server.restore(empty)
-    world.timestampGroup(ms: 600_000)
+    world.advance(ms: 600_000)
     post(world, 40, by: sender, says: "new")
     try world.connectListening()
     for _ in 0..<3 {

@@ -28,12 +28,12 @@ import Testing
     try world.sync()
     for _ in 0..<3 { try world.sync(.older, want: 100) }
     #expect(try world.cached() == world.truth())
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     world.server.delete(conversation: world.room, ids: [ids[place]], lateUs: 0)
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     try world.sync()
     #expect(try world.cached() == world.truth())
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     return ids[place]
   }
 
@@ -47,7 +47,7 @@ import Testing
     let id = try deleted(world, count: place.0, place: place.1)
     #expect(world.server.bringBack(conversation: world.room, id: id))
     for _ in 0..<2 {
-      world.timestampGroup(ms: 60_000)
+      world.advance(ms: 60_000)
       try world.reopen()
       let status = try world.sync()
       #expect(status.trouble == nil)
@@ -86,7 +86,7 @@ import Testing
       let id = try deleted(world, place: spot.place)
       #expect(world.server.bringBack(conversation: world.room, id: id))
       for turn in 0..<2 {
-        world.timestampGroup(ms: 60_000)
+        world.advance(ms: 60_000)
         try world.reopen()
         #expect(try world.sync(kind, want: 100).trouble == nil)
         let (isWhole, shown) = (try world.page().coverage.whole, try world.cached())
@@ -119,11 +119,11 @@ import Testing
     let ids = world.post(20)
     try world.connectListening()
     try world.sync()
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     world.server.delete(conversation: world.room, ids: [ids[5]], lateUs: 0)
     try world.run()
     #expect(try world.cached() == world.truth())
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     #expect(world.server.bringBack(conversation: world.room, id: ids[5]))
     try world.run()
     #expect(try world.cached() == world.truth())

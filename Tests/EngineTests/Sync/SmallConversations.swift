@@ -13,13 +13,13 @@ import Testing
     let world = try World(file: folder.file())
     if !hasClock { world.clock.setSkew(us: nil) }
     world.post(count)
-    world.timestampGroup(ms: 3_600_000)
+    world.advance(ms: 3_600_000)
     try world.connect()
     try world.sync(.live)
     #expect(world.requests.allSatisfy { !$0.contains("\"1969") })
     for _ in 0..<3 {
       try folder.kill(world)
-      world.timestampGroup(ms: 3_600_000)
+      world.advance(ms: 3_600_000)
       world.reset()
       try world.client.connected()
       try world.sync(.live)
@@ -31,7 +31,7 @@ import Testing
       #expect(try world.lies() == [])
     }
     world.server.delete(conversation: "room", ids: [world.truth()[0]])
-    world.timestampGroup(ms: 3_600_000)
+    world.advance(ms: 3_600_000)
     try world.lookOnceMore()
     try world.sync(.live)
     #expect(try world.cached() == world.truth())

@@ -55,7 +55,7 @@ import Testing
       }
       var random = Random(seed: seed)
       while listed(world).count < 130 {
-        world.timestampGroup(ms: 1_000)
+        world.advance(ms: 1_000)
         world.post(1 + random.below(9), everyMs: 0)
       }
       try world.connect()
@@ -65,7 +65,7 @@ import Testing
       // More comes while the device is away.
       try world.disconnect()
       for _ in 0..<20 {
-        world.timestampGroup(ms: 700)
+        world.advance(ms: 700)
         world.post(1 + random.below(5), everyMs: 0)
       }
       try world.connect()
@@ -81,7 +81,7 @@ import Testing
       let world = try world(seed: UInt64(lines), limit: 10)
       world.post(3, everyMs: 5_000)
       for _ in 0..<6 {
-        world.timestampGroup(ms: 5_000)
+        world.advance(ms: 5_000)
         world.post(5, everyMs: 0)
       }
       world.post(lines, everyMs: 5_000)
@@ -97,7 +97,7 @@ import Testing
       #expect(try world.client.syncStatus(waiting).trouble == .unavailable)
       try world.sync(.older, want: 1_000)
       try check(world)
-      world.timestampGroup(ms: 61_000)
+      world.advance(ms: 61_000)
       _ = try world.client.advance()
       try world.run()
       #expect(try world.client.syncStatus(waiting).trouble == nil)
@@ -114,7 +114,7 @@ import Testing
       try world.sync()
       try world.disconnect()
       // Of nine messages of one second one is heard of, by push.
-      world.timestampGroup(ms: 5_000)
+      world.advance(ms: 5_000)
       let before = Int(seed % 9)
       world.post(before, everyMs: 0)
       try world.connectListening()
@@ -193,7 +193,7 @@ import Testing
         })
       // A hundred are read at once.
       world.post(94)
-      world.timestampGroup(ms: 1_000)
+      world.advance(ms: 1_000)
       world.post(12, everyMs: 0)
       world.post(2)
       try world.connect()
@@ -226,13 +226,13 @@ import Testing
         profile.capabilities = [.changedSince]
       }
       world.post(5)
-      world.timestampGroup(ms: 20_000)
+      world.advance(ms: 20_000)
       let ids = world.post(30, everyMs: 0)
       try world.connect()
       try world.sync()
       try world.sync(.older, want: 1_000)
       try check(world)
-      world.timestampGroup(ms: 20_000)
+      world.advance(ms: 20_000)
       world.post(1)
       try world.reopen()
       try world.connect()
@@ -264,7 +264,7 @@ import Testing
     try world.sync()
     // Four seconds of lines come the other way round, by push.
     for _ in 0..<4 {
-      world.timestampGroup(ms: 2_000)
+      world.advance(ms: 2_000)
       let atUs = world.server.nowUs / 1_000_000 * 1_000_000
       for id in world.post(3, everyMs: 0).reversed() {
         _ = try world.hand(Frames.push(Frames.message(id, atUs: atUs)))
@@ -339,7 +339,7 @@ import Testing
       let other = "other"
       world.server.createConversation(other, participants: ["me", "you"])
       world.post(80)
-      world.timestampGroup(ms: 60_000)
+      world.advance(ms: 60_000)
       world.post(2, everyMs: 0)
       world.put(in: other)
       try world.connect()
@@ -348,7 +348,7 @@ import Testing
       for _ in 0..<6 { world.put() }
       try world.sync()
       for _ in 0..<3 {
-        world.timestampGroup(ms: 1_000)
+        world.advance(ms: 1_000)
         world.put(in: other)
       }
       try world.sync(in: other)
@@ -362,7 +362,7 @@ import Testing
     let folder = try TrapsRestart.Folder()
     let world = try world(file: folder.file())
     for _ in 0..<20 {
-      world.timestampGroup(ms: 1_000)
+      world.advance(ms: 1_000)
       world.post(6, everyMs: 0)
     }
     try world.connect()
@@ -388,7 +388,7 @@ import Testing
       let screen = try TestScreen(world)
       try screen.settle(world)
       for _ in 0..<6 {
-        world.timestampGroup(ms: 40)
+        world.advance(ms: 40)
         world.post(1, everyMs: 0)
         for _ in 0..<3 {
           try world.run()

@@ -54,7 +54,7 @@ import Testing
   }
 
   /// One answer of a server that has lost its clock puts nothing in doubt and asks for no more than
-  /// is owed.
+  /// is pending.
   @Test func aToldFallTakesNoWatermarkBack() throws {
     let world = try world()
     world.alter = { request, answer in
@@ -104,13 +104,13 @@ import Testing
   /// The server's answers are right again: what is deleted meanwhile and later goes.
   private func hearsDeletions(_ world: World) throws {
     let truth = world.truth()
-    world.timestampGroup(ms: 3_600_000)
+    world.advance(ms: 3_600_000)
     for days in [0, 3] {
-      world.timestampGroup(ms: Int64(days) * Self.day)
+      world.advance(ms: Int64(days) * Self.day)
       let gone = Array(truth[(10 + 10 * days)..<(15 + 10 * days)])
       world.server.delete(conversation: world.room, ids: gone)
       world.server.edit(conversation: world.room, id: truth[60 + days], payload: "\"new\"")
-      world.timestampGroup(ms: 300_000)
+      world.advance(ms: 300_000)
       world.alter = { $1 }
       // A clock that goes back is believed once a second connection says so.
       for _ in 0..<2 {

@@ -131,7 +131,7 @@ import Testing
     world.server.createConversation(other, participants: ["me", "you"])
     world.post(30)
     for _ in 0..<30 {
-      world.timestampGroup(ms: 1_000)
+      world.advance(ms: 1_000)
       world.put(in: other)
     }
     try world.connect()
@@ -139,7 +139,7 @@ import Testing
     try world.sync(in: other)
     try world.client.disconnected()
     for _ in 0..<130 {
-      world.timestampGroup(ms: 1_000)
+      world.advance(ms: 1_000)
       world.put("\"missed\"", in: other)
     }
     world.post(130)
@@ -239,18 +239,18 @@ import Testing
     world.post(60)
     try world.connect()
     try world.sync()
-    try mirror.follow(world)
+    try mirror.applyFeed(world)
     try world.missing(130)
     world.before = { _, _ in
       do {
-        try mirror.follow(world)
+        try mirror.applyFeed(world)
         #expect(try mirror.rows == Mirror.shown(world))
       } catch {
         Issue.record(error)
       }
     }
     try world.sync()
-    try mirror.follow(world)
+    try mirror.applyFeed(world)
     #expect(try mirror.rows == Mirror.shown(world))
     // Every row was shown sealed; now it can be read, is edited or goes.
     locked.unlock()
@@ -258,7 +258,7 @@ import Testing
     world.server.edit(conversation: world.room, id: newest[0], payload: "\"edited\"")
     world.server.delete(conversation: world.room, ids: [newest[1], newest[60]])
     try world.sync()
-    try mirror.follow(world)
+    try mirror.applyFeed(world)
     #expect(try mirror.rows == Mirror.shown(world))
     #expect(mirror.rows.values.contains("\"edited\""))
     #expect(mirror.rows.values.contains { $0 != "sealed" && $0 != "\"edited\"" })
@@ -286,7 +286,7 @@ struct Mirror {
   private(set) var rows: [UInt64: String] = [:]
 
   /// Applies the feed: rows that it names are read again, by their numbers.
-  mutating func follow(_ world: World) throws {
+  mutating func applyFeed(_ world: World) throws {
     while case .changes(let changes) = try world.client.changes(after: cursor, limit: 7) {
       let shown = try Self.shown(world)
       for change in changes {

@@ -16,10 +16,10 @@ import Testing
     try world.connect()
     try world.sync()
     try world.client.disconnected()
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     let gone = Array(world.server.newestIDs(world.room, 15).suffix(3))
     world.server.delete(conversation: world.room, ids: gone)
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     world.post(130)
     try world.client.connected()
     try world.push { world.post(1) }
@@ -39,7 +39,7 @@ import Testing
     world.post(12, everyMs: 60_000)
     try world.connect()
     try world.sync()
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     for _ in 0..<2 {
       world.server.delete(conversation: world.room, ids: world.server.newestIDs(world.room, 1))
       #expect(try world.sync().trouble == nil)
@@ -47,7 +47,7 @@ import Testing
       #expect(newest.flags & MessageBit.unverified == 0)
       #expect(try world.cached().last == world.truth().last)
       #expect(try world.lies() == [])
-      world.timestampGroup(ms: 60_000)
+      world.advance(ms: 60_000)
     }
     // Nothing is asked for once more.
     world.reset()
@@ -65,7 +65,7 @@ import Testing
       let stampUs = try #require(world.server.message(world.room, old)?.stampUs)
       world.post(10)
       world.server.delete(conversation: world.room, ids: [old])
-      world.timestampGroup(ms: 3_600_000)
+      world.advance(ms: 3_600_000)
       // One second that a page cuts: the newest messages are not whole by it.
       world.post(130, everyMs: 0)
       try world.connect()
@@ -93,10 +93,10 @@ import Testing
     try world.missing(130)
     let gone = Array(world.server.newestIDs(world.room, 145).suffix(20))
     for id in gone {
-      world.timestampGroup(ms: 1_000)
+      world.advance(ms: 1_000)
       world.server.delete(conversation: world.room, ids: [id])
     }
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     world.post(1)
     var pages = 0
     world.alter = { request, answer in
@@ -148,7 +148,7 @@ import Testing
     try world.client.disconnected()
     let gone = Array(world.server.newestIDs(world.room, 30).suffix(3))
     world.server.delete(conversation: world.room, ids: gone)
-    world.timestampGroup(ms: 5 * 3_600_000)
+    world.advance(ms: 5 * 3_600_000)
     world.post(130)
     try world.client.connected()
     try world.sync()
@@ -172,7 +172,7 @@ import Testing
     try world.connect()
     try world.sync(.older, want: 200)
     try world.client.disconnected()
-    world.timestampGroup(ms: 2 * 3_600_000)
+    world.advance(ms: 2 * 3_600_000)
     world.post(1)
     try world.client.connected()
     try world.sync()
@@ -182,7 +182,7 @@ import Testing
     #expect(try world.reach(.refresh(low, high)).trouble == nil)
     try world.client.disconnected()
     world.server.delete(conversation: world.room, ids: [order[30]])
-    world.timestampGroup(ms: 2 * 3_600_000)
+    world.advance(ms: 2 * 3_600_000)
     world.post(130)
     try world.client.connected()
     try world.sync()

@@ -51,7 +51,7 @@ import Testing
     try world.sync()
     try world.missing(130)
     try world.sync()
-    world.timestampGroup(ms: 300_000)
+    world.advance(ms: 300_000)
     try world.missing(0)
     let status = try world.sync()
     #expect(status.trouble == nil)
@@ -116,7 +116,7 @@ import Testing
     world.post(3)
     try world.sync()
     try world.client.disconnected()
-    world.timestampGroup(ms: 1_000)
+    world.advance(ms: 1_000)
     for _ in 0..<110 { world.put("\"burst\"") }
     try world.client.connected()
     world.before = { index, _ in if index < 5 { world.put("\"in between\"") } }

@@ -16,7 +16,7 @@ import Timeline
   ) -> Set<String> {
     var bad: Set<String> = []
     for index in 0..<count {
-      world.timestampGroup(ms: everyMs)
+      world.advance(ms: everyMs)
       let flaw = isBad(index)
       let id = world.put(flaw: flaw ?? .none)
       if flaw != nil { bad.insert(id) }
@@ -41,9 +41,9 @@ import Timeline
     world.post(3)
     try world.sync()
     try world.client.disconnected()
-    world.timestampGroup(ms: 1_000)
+    world.advance(ms: 1_000)
     let bad = Self.post(150, everyMs: 0, to: world) { $0 % 40 == 7 ? .garbledTime : nil }
-    world.timestampGroup(ms: 10_000)
+    world.advance(ms: 10_000)
     try world.client.connected()
     #expect(try world.sync().trouble == nil)
     #expect(try world.sync(.older, want: 1_000).trouble == nil)

@@ -15,7 +15,7 @@ import Testing
   func t27_aPoisonMessageKeepsFourOfFive(_ flaw: ServerMessage.Flaw) throws {
     let world = try World()
     for index in 0..<5 {
-      world.timestampGroup(ms: 1_000)
+      world.advance(ms: 1_000)
       world.put(flaw: index == 2 ? flaw : .none)
     }
     try world.connect()
@@ -40,7 +40,7 @@ import Testing
     try world.client.disconnected()
     var bad: Set<String> = []
     for index in 0..<140 {
-      world.timestampGroup(ms: 1_000)
+      world.advance(ms: 1_000)
       // Some alone, one at the end of everything, three in a row.
       let isBad = [17, 60, 61, 62, 99, 139].contains(index)
       let id = world.put(flaw: isBad ? flaw : .none)
@@ -56,7 +56,7 @@ import Testing
     let page = try world.page()
     #expect(page.coverage.gaps.filter(\.poisoned).count >= 3)
     // The next sync asks as little as if nothing were wrong, from above the poison.
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     world.post(10)
     world.reset()
     let next = try world.sync()
@@ -95,7 +95,7 @@ import Testing
     world.post(70)
     var bad: Set<String> = []
     for _ in 0..<120 {
-      world.timestampGroup(ms: 1_000)
+      world.advance(ms: 1_000)
       bad.insert(world.put(flaw: .missingID))
     }
     world.post(70)
@@ -125,7 +125,7 @@ import Testing
     try world.sync()
     #expect(try world.cached() == world.truth())
     world.server.restore(backup)
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     try world.missing(after == .nothing ? 0 : after == .few ? 3 : 130)
     try world.sync()
     try world.lookOnceMore()
@@ -135,7 +135,7 @@ import Testing
     #expect(try world.lies() == [])
     #expect(try world.client.stats().restores >= 1)
     // And then it is quiet again.
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     world.reset()
     try world.sync()
     #expect(world.requests.count <= 2)
@@ -154,13 +154,13 @@ import Testing
     let gone = ids[25]
     let backup = world.server.backup()
     try world.client.forget(conversation: Array(world.room.utf8), id: Array(gone.utf8))
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     world.server.delete(conversation: world.room, ids: [gone, ids[30]])
     try world.missing(110)
     try world.sync()
     #expect(try world.cached() == world.truth())
     world.server.restore(backup)
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     try world.missing(3)
     try world.sync()
     try world.sync(.older, want: 1_000)
@@ -180,7 +180,7 @@ import Testing
     let other = "other"
     world.server.createConversation(other, participants: ["me", "you"])
     for _ in 0..<130 {
-      world.timestampGroup(ms: 1_000)
+      world.advance(ms: 1_000)
       world.put(in: other)
       world.put()
     }
@@ -249,7 +249,7 @@ import Testing
     #expect(try world.cached() == world.truth())
     #expect(try world.client.stats().auditMismatches == 1)
     #expect(try world.page().coverage.totalCount == Int64(real + 7))
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     world.reset()
     try world.sync()
     #expect(world.requests.count == 2)

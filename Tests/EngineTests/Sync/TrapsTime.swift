@@ -64,7 +64,7 @@ import Testing
     try world.client.connected()
     try world.sync()
     #expect(try !world.cached().contains(late))
-    world.timestampGroup(ms: 1_000)
+    world.advance(ms: 1_000)
     try world.sync()
     #expect(try world.cached().contains(late))
     #expect(try world.tailFaults(140) == [])
@@ -81,12 +81,12 @@ import Testing
     try world.sync()
     try world.missing(150)
     world.before = { _, _ in
-      world.timestampGroup(ms: 3_000)
+      world.advance(ms: 3_000)
       world.put("\"stamped before the page, visible after it\"", agoMs: 2_900, lateMs: 200)
     }
     try world.sync()
     world.before = { _, _ in }
-    world.timestampGroup(ms: 10_000)
+    world.advance(ms: 10_000)
     try world.sync()
     #expect(try world.tailFaults(140) == [])
     #expect(try world.lies() == [])

@@ -19,7 +19,7 @@ import Timeline
   ) throws -> World {
     let world = try World(knobs: knobs, profile: profile, seed: seed)
     world.post(count)
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     return world
   }
 

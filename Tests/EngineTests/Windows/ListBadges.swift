@@ -46,7 +46,7 @@ import Testing
   private func world(_ count: Int) throws -> World {
     let world = try World()
     world.post(count)
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     return world
   }
 
@@ -245,7 +245,7 @@ import Testing
     #expect(badge.seen == ["39"])
     try world.client.disconnected()
     world.post(400)
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     // Read on another device, and then deleted.
     markRead(world, 126)
     let ids = world.server.truth(world.room).map(\.id)

@@ -9,7 +9,7 @@ import Testing
 @Suite struct ListCounts {
   private static let rooms = 1_025
 
-  private func tell(_ count: String, to world: World) throws {
+  private func pushCount(_ count: String, to world: World) throws {
     for index in 0..<Self.rooms {
       try world.hand(
         """
@@ -37,14 +37,14 @@ import Testing
     defer { world.client.close() }
     try world.connect()
     let list = try TestList(world.client, ListConfig(rowsMax: 2_000))
-    try tell(count, to: world)
+    try pushCount(count, to: world)
     _ = try list.poll()
     #expect(try list.list.state().conversationCount == Self.rooms)
     #expect(try list.list.state().unread == sum)
-    try tell("7", to: world)
+    try pushCount("7", to: world)
     _ = try list.poll()
     #expect(try list.list.state().unread == 7 * Self.rooms)
-    try tell(count, to: world)
+    try pushCount(count, to: world)
     try world.reopen()
     let again = try TestList(world.client, ListConfig(rowsMax: 2_000))
     _ = try again.poll()

@@ -21,7 +21,7 @@ import Testing
 
   private func say(_ world: World, _ room: String, _ count: Int) -> [String] {
     (0..<count).map { index in
-      world.timestampGroup(ms: 1_000)
+      world.advance(ms: 1_000)
       return world.server.post(
         conversation: room, sender: "you", payload: "\"\(room) \(index)\"", id: nil, stampUs: nil,
         lateUs: nil)
@@ -61,7 +61,7 @@ import Testing
     try list.settle(world)
     #expect(try lasts(list) == ["room room 1", "other other 2"])
     try world.disconnect()
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     world.server.delete(conversation: "room", ids: Array(ids.suffix(2)), lateUs: 0)
     try world.connect()
     try list.settle(world)
@@ -150,7 +150,7 @@ import Testing
     let list = try TestList(world.client)
     try list.settle(world)
     #expect(try lasts(list).first == "room early")
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     try world.disconnect()
     try world.connect()
     try list.settle(world)
@@ -173,7 +173,7 @@ import Testing
     let list = try TestList(world.client)
     try list.settle(world)
     #expect(try lasts(list) == ["room room 1", "other other 2"])
-    world.timestampGroup(ms: 61_000)
+    world.advance(ms: 61_000)
     world.server.delete(conversation: "room", ids: [ids[6]], lateUs: 0)
     try world.run()
     try world.wait(ms: 2_000)

@@ -45,9 +45,9 @@ import Testing
     }
     switch random.below(9) {
     case 0, 1:
-      world.tell("x", in: room)
+      world.postMessage("x", in: room)
     case 2:
-      world.tell("y", in: room, by: "me")
+      world.postMessage("y", in: room, by: "me")
     case 3:
       // On another device of this user; what was missed is told by no server of this kind.
       guard isUp, let one = ids.randomElement(using: &random) else { return }
@@ -85,7 +85,7 @@ import Testing
     let world = try World(profile: profile, seed: UInt64(seed), file: folder.file())
     var random = Random(seed: UInt64(seed))
     world.rooms(4)
-    for _ in 0..<60 { world.tell("old", in: "r\(random.below(4))") }
+    for _ in 0..<60 { world.postMessage("old", in: "r\(random.below(4))") }
     try world.connectListening()
     var list = try TestList(world.client)
     var isUp = true

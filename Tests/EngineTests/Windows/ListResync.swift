@@ -98,7 +98,7 @@ import Testing
   @Test func aMessageOnItsWayIsTheLastRead() throws {
     let world = try World.lossless()
     world.rooms(1)
-    for index in 0..<120 { world.tell("\(index)", in: "r0") }
+    for index in 0..<120 { world.postMessage("\(index)", in: "r0") }
     try world.connectListening()
     let list = try TestList(world.client)
     try list.settle(world)
@@ -113,7 +113,7 @@ import Testing
     try list.settle(world)
     let row = try list.row("r0")
     #expect(row.unread == 0 && row.lastRead == world.truth(in: "r0").last)
-    world.tell("later", in: "r0")
+    world.postMessage("later", in: "r0")
     try list.settle(world)
     #expect(try list.row("r0").unread == 1)
   }

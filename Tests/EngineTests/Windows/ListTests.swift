@@ -22,7 +22,7 @@ import Testing
     var state = try list.list.state()
     #expect(state.unread == 3 && state.isUnreadExact && state.isWhole && state.trouble == nil)
     // A message lifts its conversation, in one step each.
-    let id = world.tell("again", in: "r0")
+    let id = world.postMessage("again", in: "r0")
     try world.run()
     let diff = try #require(try list.poll())
     #expect(diff.ops == [WindowOp(.move, row: 0, from: 2), WindowOp(.update, row: 0)])
@@ -68,7 +68,7 @@ import Testing
     try world.connectListening()
     let list = try TestList(world.client)
     try list.settle(world)
-    world.timestampGroup(ms: 1_000)
+    world.advance(ms: 1_000)
     for index in 0..<60 {
       let id = world.server.post(
         conversation: "r1", sender: "me", payload: "\"own\"", id: String(format: "z%02d", index),
@@ -127,7 +127,7 @@ import Testing
     try world.connect()
     // What stood at the end moves to the top, past the pages that were read.
     world.before = { index, _ in
-      if index == 1 { for room in 0..<3 { world.tell("up", in: "r\(room)") } }
+      if index == 1 { for room in 0..<3 { world.postMessage("up", in: "r\(room)") } }
     }
     let list = try TestList(world.client)
     try list.settle(world)
@@ -148,7 +148,7 @@ import Testing
     world.server.failNext("unavailable", verb: "get_conversations")
     let sync = try world.client.sync(SyncRequest(kind: .conversations))
     try world.run()
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     _ = try world.client.advance()
     try list.settle(world)
     #expect(try world.client.syncStatus(sync).trouble == nil)
@@ -188,7 +188,7 @@ import Testing
     try list.settle(world)
     #expect(try list.ids() == (50..<150).reversed().map { "r\($0)" })
     #expect(try list.list.state().unread == 150)
-    world.tell("up", in: "r7")
+    world.postMessage("up", in: "r7")
     try list.settle(world)
     #expect(try list.ids().first == "r7" && list.ids().last == "r51")
     for room in 100..<130 { world.server.deleteConversation("r\(room)") }
@@ -255,7 +255,7 @@ import Testing
     #expect(try list.row("r0").last == world.truth(in: "r0").last)
     #expect(try list.row("r0").message?.number == number)
     #expect(try list.row("r0").row.flags & ConversationFlags.hasPending == 0)
-    world.tell("later", in: "r2")
+    world.postMessage("later", in: "r2")
     try list.settle(world)
     #expect(try list.ids().first == "r2")
     try world.disconnect()

@@ -58,7 +58,7 @@ import Timeline
     profile.pushIsLossless = true
     let world = try World(knobs: knobs, profile: profile, file: folder.file())
     world.server.createConversation("room", participants: ["me", "you"])
-    world.timestampGroup(ms: 400_000)
+    world.advance(ms: 400_000)
     try world.connect()
     let window = try world.client.openWindow(
       WindowConfig(conversation: room, count: 1_000, rowsMax: 200_000))

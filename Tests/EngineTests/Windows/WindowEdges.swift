@@ -14,7 +14,7 @@ import Timeline
   @Test func theNewestOfASecondThatWasCutComeBack() throws {
     let world = try CapableKind.all[0].world(limit: 5)
     world.post(60)
-    world.timestampGroup(ms: 1_000)
+    world.advance(ms: 1_000)
     let ties = (0..<10).reversed().map { index in
       world.server.post(
         conversation: world.room, sender: "you", payload: "\"tie\"", id: "t\(index)",
@@ -48,7 +48,7 @@ import Timeline
     try screen.settle(world)
     let truth = world.truth()
     let shown = Array(try screen.ids().suffix(20))
-    try tellDeleted(shown, world)
+    try pushDeleted(shown, world)
     try world.disconnect()
     try screen.settle(world)
     #expect(try screen.ids() == Array(truth[80..<100]))
@@ -86,12 +86,12 @@ import Timeline
     world.post(300, everyMs: kind.everyMs)
     try world.connectListening()
     let screen = try world.window(count: 20)
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     let shown = try screen.ids()
     #expect(shown.count >= 10)
     if !isUp { try world.disconnect() }
     world.server.delete(conversation: world.room, ids: shown)
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     if !isUp { try world.connectListening() }
     try screen.settle(world)
     let order = world.order()
@@ -115,9 +115,9 @@ import Timeline
     let screen = try world.window(.time(stamp), count: 20)
     let shown = try screen.ids()
     let low = try #require(world.order().firstIndex(of: shown[0]))
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     world.server.delete(conversation: world.room, ids: shown)
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     try screen.settle(world)
     let order = world.order()
     let ids = try screen.ids()
@@ -147,7 +147,7 @@ import Timeline
     #expect(island.count >= 8)
     #expect(try screen.ids().suffix(newest.count) == newest[...])
     #expect(try screen.splits().contains(island.count))
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     let ends = Array(island.prefix(2) + island.suffix(2))
     world.server.delete(conversation: world.room, ids: ends)
     try screen.settle(world)
@@ -203,7 +203,7 @@ import Timeline
   }
 
   /// The server tells of deletions; what is asked because of it is not answered.
-  private func tellDeleted(_ ids: [String], _ world: World) throws {
+  private func pushDeleted(_ ids: [String], _ world: World) throws {
     for id in ids {
       let frame =
         #"{"type":"message_deleted","conversation_id":"room","message_ids":["\#(id)"]}"#
@@ -217,7 +217,7 @@ import Timeline
     world.post(100)
     try world.connectListening()
     let screen = try world.window(count: 20)
-    try tellDeleted(try screen.ids(), world)
+    try pushDeleted(try screen.ids(), world)
     try world.disconnect()
     try screen.settle(world)
     let state = try screen.state()
@@ -274,10 +274,10 @@ import Timeline
     let world = try CapableKind.all[3].world(
       limit: 8, profile: { $0.absenceIsDeletion = true })
     world.post(60)
-    world.timestampGroup(ms: 1_000)
+    world.advance(ms: 1_000)
     try world.connectListening()
     world.post(12, everyMs: 0)
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     world.post(3)
     try world.run()
     let pushed = try world.page().rows.map(\.number)

@@ -279,9 +279,9 @@ import Testing
     try world.connectListening()
     let screen = try world.window(count: 50)
     try world.disconnect()
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     world.post(count, everyMs: kind.everyMs)
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     if pollsEach {
       // A host that looks after each answer also sees what no range holds yet.
       try world.client.connected()

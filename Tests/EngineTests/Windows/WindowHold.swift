@@ -43,7 +43,7 @@ import Testing
       let end = nowMs + ms
       while nowMs < end {
         nowMs += 10
-        world.timestampGroup(ms: 10)
+        world.advance(ms: 10)
         let now = due.filter { $0.atMs <= nowMs }
         due.removeAll { $0.atMs <= nowMs }
         for item in now { try item.act() }
@@ -71,7 +71,7 @@ import Testing
   private func live(holdMs: Int64) throws -> SlowHost {
     let world = try World()
     world.post(120)
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     let host = try SlowHost(world, latencyMs: 150, holdMs: holdMs)
     var random = Random(seed: 24)
     for index in 0..<60 {
@@ -94,7 +94,7 @@ import Testing
   private func caughtUp() throws -> (World, TestScreen) {
     let world = try World()
     world.post(120)
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     try world.connect()
     let screen = try TestScreen(world, .latest, count: 50) { $0.holdMs = 1_000 }
     try screen.settle(world)
@@ -119,7 +119,7 @@ import Testing
   func steadyPushesDrawOneLineAtMost(_ everyMs: Int64, _ latencyMs: Int64) throws {
     let world = try World()
     world.post(120)
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     let host = try SlowHost(world, latencyMs: latencyMs, holdMs: 1_000)
     for _ in 0..<60 {
       world.post(1, everyMs: 0)
@@ -139,7 +139,7 @@ import Testing
     knobs.pageCap = 20
     let world = try World(knobs: knobs)
     for index in 0..<200 { world.post(1, everyMs: index.isMultiple(of: each) ? 1_000 : 0) }
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     try world.connect()
     let screen = try TestScreen(world, .latest, count: count)
     var pictures = 0
@@ -162,7 +162,7 @@ import Testing
   func aShortConversationComesWithoutASplit(_ count: Int) throws {
     let world = try World()
     world.post(count)
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     try world.connect()
     let screen = try TestScreen(world, .latest, count: 50)
     var pictures = 0
@@ -191,12 +191,12 @@ import Testing
     #expect(try screen.splits() == [])
     #expect(try screen.state().splitCount == 1)
     #expect(try world.client.advance() == 1_000)
-    world.timestampGroup(ms: 400)
+    world.advance(ms: 400)
     #expect(try world.client.advance() == 600)
     #expect(try screen.poll() == nil)
-    world.timestampGroup(ms: 599)
+    world.advance(ms: 599)
     #expect(try screen.poll() == nil)
-    world.timestampGroup(ms: 1)
+    world.advance(ms: 1)
     _ = try world.client.advance()
     #expect(try screen.poll() != nil)
     let rows = try #require(try screen.window.rows(first: 0, count: 100)).rows
@@ -234,7 +234,7 @@ import Testing
     let (world, screen) = try caughtUp()
     try world.client.disconnected()
     world.post(200)
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     try world.connect()
     try screen.settle(world)
     // The row that the newest page cut stands above the gap, and nothing is loaded beside it.

@@ -85,7 +85,7 @@ import Timeline
     #expect(try world.reach(.live).trouble == nil)
     let truth = world.order()
     let edge = try #require(try world.cached().first)
-    world.timestampGroup(ms: 10_000)
+    world.advance(ms: 10_000)
     world.server.delete(conversation: world.room, ids: [edge])
     let below = try world.reach(.below(world.serverPosition(of: truth[99])), want: 200)
     #expect(below.trouble == nil)

@@ -11,13 +11,13 @@ import Testing
   /// A window over what was cached before an absence, and what came with the reconnect.
   private func missed(_ count: Int, in world: World) throws -> TestScreen {
     world.post(120)
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     try world.connect()
     let screen = try world.window(count: 100)
     try world.client.disconnected()
     try screen.settle(world)
     world.post(count)
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     world.reset()
     return screen
   }

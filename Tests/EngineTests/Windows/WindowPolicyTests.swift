@@ -114,7 +114,7 @@ private let minute: Int64 = 60_000_000
     #expect(try young.ids() == world.truth())
     #expect(world.requests.isEmpty)
     try world.disconnect()
-    world.timestampGroup(ms: 61_000)
+    world.advance(ms: 61_000)
     world.post(2)
     try world.connect()
     try young.settle(world)

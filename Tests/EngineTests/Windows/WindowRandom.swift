@@ -110,15 +110,15 @@ import Timeline
       }
       return "fill"
     case 10:
-      world.timestampGroup(ms: 1_500)
+      world.advance(ms: 1_500)
       world.post(1 + random.below(25), everyMs: kind.everyMs)
       return "posts"
     case 11:
       let first = random.below(truth.count)
-      world.timestampGroup(ms: 20_000)
+      world.advance(ms: 20_000)
       world.server.delete(
         conversation: world.room, ids: Array(truth[first...].prefix(1 + random.below(12))))
-      world.timestampGroup(ms: 20_000)
+      world.advance(ms: 20_000)
       return "deletes"
     case 12, 13:
       if isUp { try world.disconnect() } else { try world.connectListening() }

@@ -29,7 +29,7 @@ import Testing
   }
 
   private func pass(_ ms: Int64, _ world: World) throws {
-    world.timestampGroup(ms: ms)
+    world.advance(ms: ms)
     _ = try world.client.advance()
     try world.run()
   }
@@ -105,7 +105,7 @@ import Testing
       if closes { screen.window.close() } else { try screen.window.show(first: 0, count: 0) }
     }
     try screen.window.show(first: 2, count: 1)
-    world.timestampGroup(ms: 999)
+    world.advance(ms: 999)
     try leave()
     try pass(60_000, world)
     #expect(marked(world) == [])
@@ -113,7 +113,7 @@ import Testing
     try other.settle(world)
     #expect(try other.ids() == ids)
     try other.window.show(first: 2, count: 1)
-    world.timestampGroup(ms: 1_000)
+    world.advance(ms: 1_000)
     if closes { other.window.close() } else { try other.window.show(first: 0, count: 0) }
     _ = try world.client.advance()
     try world.run()

@@ -19,7 +19,7 @@ import Testing
     try world.client.markRead(conversation: Array("room".utf8), ids: read)
     try world.run()
     try world.client.disconnected()
-    world.timestampGroup(ms: 60_000)
+    world.advance(ms: 60_000)
     world.post(later, everyMs: kind.everyMs)
     try world.client.connected()
     let screen = try TestScreen(world, .unread, count: 10)
@@ -62,7 +62,7 @@ import Testing
       try screen.poll()
     }
     #expect(try screen.ids() == world.order().suffix(19))
-    world.hear()
+    world.answerAll()
     try world.wait(ms: 600_000)
     try screen.settle(world)
     let number = try screen.state().anchor

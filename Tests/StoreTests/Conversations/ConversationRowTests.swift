@@ -8,7 +8,7 @@ import Timeline
 
 @Suite struct ConversationRowTests {
   /// A statement that writes ends what was kept of reads.
-  private func forget(_ tx: WriteTransaction) throws(StoreFailure) {
+  private func invalidateMemo(_ tx: WriteTransaction) throws(StoreFailure) {
     try tx.connection.run("UPDATE meta SET one = 1")
   }
 
@@ -67,7 +67,7 @@ import Timeline
           }
           try tx.save(spans: next, replacing: spans, in: cid)
           spans = next
-          if random.chance(0.5) { try forget(tx) }
+          if random.chance(0.5) { try invalidateMemo(tx) }
           #expect(try tx.spans(cid) == spans)
         }
       }
@@ -86,7 +86,7 @@ import Timeline
     var rows: [Int64: Int] = [:]
     for step in 0..<120 {
       try fixture.write { tx throws(StoreFailure) in
-        if random.chance(0.5) { try forget(tx) }
+        if random.chance(0.5) { try invalidateMemo(tx) }
         for cid in cids where random.chance(0.7) {
           for number in 0..<random.below(3) {
             // Some are read already, and change the rows alone.
@@ -99,7 +99,7 @@ import Timeline
             record.totalCount = Int64(step)
             try tx.save(record)
           }
-          if random.chance(0.3) { try forget(tx) }
+          if random.chance(0.3) { try invalidateMemo(tx) }
         }
       }
       if step % 11 == 10 { try fixture.reopen() }
@@ -112,7 +112,7 @@ import Timeline
         }
         #expect(known.0 == rows[cid, default: 0])
         try fixture.write { tx throws(StoreFailure) in
-          try forget(tx)
+          try invalidateMemo(tx)
           #expect(try tx.count(cid, from: .min, to: .max) == known.0)
           #expect(try tx.tally(cid) == known.1)
           #expect(try tx.conversation(cid: cid) == known.2)
@@ -132,9 +132,9 @@ import Timeline
       try tx.save(spans: spans, replacing: SpanSet(), in: cid)
       record.fetch = Watermark(timeUs: 3, text: bytes("3"))
       try tx.save(record)
-      try forget(tx)
+      try invalidateMemo(tx)
       let byName = try tx.conversation(bytes("c"))
-      try forget(tx)
+      try invalidateMemo(tx)
       let byNumber = try tx.conversation(cid: cid)
       #expect(byName == byNumber)
       #expect(byName?.fetch == record.fetch)
@@ -207,7 +207,7 @@ import Timeline
       var other = SpanSet()
       other.insert(position(1, ""), position(2, ""))
       try tx.save(spans: other, replacing: SpanSet(), in: cid)
-      try forget(tx)
+      try invalidateMemo(tx)
       #expect(try tx.spans(cid) == other)
     }
   }

@@ -55,14 +55,14 @@ import Timeline
       // Nothing is known from the read before.
       try fixture.reopen()
       try fixture.read { rx throws(StoreFailure) in
-        rx.memo?.forget()
+        rx.memo?.invalidate()
         guard let record = try rx.conversation(cid: cid) else { return }
         alone.append(try rx.summary(record))
       }
     }
     try fixture.reopen()
     try fixture.read { rx throws(StoreFailure) in
-      rx.memo?.forget()
+      rx.memo?.invalidate()
       #expect(try rx.summaries(after: .min, limit: 100) == alone)
       #expect(try rx.summaries(after: 3, limit: 5) == Array(alone[3..<8]))
     }
@@ -95,7 +95,7 @@ import Timeline
     try fixture.read { rx throws(StoreFailure) in #expect(try rx.draft(cid)?.body == bytes("a")) }
   }
 
-  /// A mark that is owed for a message goes with it, whoever has seen before that none was owed.
+  /// A mark that is pending for a message goes with it, whoever has seen before that none was.
   @Test func aMarkGoesWithItsMessage() throws {
     let fixture = try Fixture(.memory)
     let cid = try fixture.conversation()

@@ -19,7 +19,7 @@ extension UnreadTests {
     try fixture.reopen()
     // A push is news.
     try fixture.write { tx throws(StoreFailure) in
-      tx.heardSince = tx.lsn
+      tx.receivedSince = tx.lsn
       _ = try tx.apply(message("m13", at: 13), cid, issued: tx.lsn)
     }
     #expect(try unread(fixture, cid) == Unread(9, isExact: false))

@@ -331,15 +331,15 @@ import Timeline
     try fixture.apply((1...5).map { message("m\($0)", at: Int64($0)) }, cid)
     try told(fixture, cid, 9, newest: position(5, "m5"))
     let since = fixture.store.lsn
-    func hear(
+    func receive(
       since lsn: UInt64?, _ body: (WriteTransaction) throws(StoreFailure) -> Void
     ) throws {
       try fixture.write { tx throws(StoreFailure) in
-        tx.heardSince = lsn
+        tx.receivedSince = lsn
         try body(tx)
       }
     }
-    try hear(since: since) { tx throws(StoreFailure) in
+    try receive(since: since) { tx throws(StoreFailure) in
       _ = try tx.apply(message("m6", at: 6), cid, issued: tx.lsn)
       _ = try tx.annotationTable.receipts(
         .read, user: bytes("me"), ids: [bytes("m2")], in: cid, isMe: true)
@@ -350,11 +350,11 @@ import Timeline
     try told(fixture, cid, 8, newest: position(6, "m6"))
     #expect(try unread(fixture, cid) == Unread(8, isExact: true))
     // Counted before this connection began: something may have been missed.
-    try hear(since: fixture.store.lsn + 1) { tx throws(StoreFailure) in
+    try receive(since: fixture.store.lsn + 1) { tx throws(StoreFailure) in
       _ = try tx.apply(message("m7", at: 7), cid, issued: tx.lsn)
     }
     #expect(try unread(fixture, cid) == Unread(9, isExact: false))
-    try hear(since: nil) { tx throws(StoreFailure) in
+    try receive(since: nil) { tx throws(StoreFailure) in
       _ = try tx.annotationTable.receipts(
         .read, user: bytes("me"), ids: [bytes("m1")], in: cid, isMe: true)
     }
@@ -373,7 +373,7 @@ import Timeline
     try told(fixture, cid, 8, newest: position(5, "m5"), issued: issued)
     // It is the first one, and nearer to the truth than what is here.
     #expect(try unread(fixture, cid) == Unread(7, isExact: false))
-    // Asked after: the mark is owed, so the server counts it, or another device read it.
+    // Asked after: the mark is pending, so the server counts it, or another device read it.
     try told(fixture, cid, 8, newest: position(5, "m5"))
     #expect(try unread(fixture, cid) == Unread(7, isExact: false))
     try fixture.write { tx throws(StoreFailure) in

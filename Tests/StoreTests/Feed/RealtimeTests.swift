@@ -1,4 +1,4 @@
-/// What realtime brings beside messages: refs and the replies owed for them,
+/// What realtime brings beside messages: refs and the replies pending for them,
 /// events, entities, and what is silent.
 import Base
 import Testing
@@ -132,7 +132,7 @@ import Testing
     #expect(isSeen == false)
   }
 
-  /// Refs 0 to 99 at their number as time; every tenth is owed.
+  /// Refs 0 to 99 at their number as time; every tenth is pending.
   private func filled() throws -> Fixture {
     let fixture = try Fixture(.memory)
     try fixture.write { tx throws(StoreFailure) in

@@ -105,7 +105,7 @@ extension LogRows: InspectedLogTable {
           case 0..<4:
             var row = LogRow(
               entry: entry(&random, of: ids), place: Int64(random.below(60)),
-              stored: UInt64(random.below(9)), heard: UInt64(random.below(9)))
+              stored: UInt64(random.below(9)), received: UInt64(random.below(9)))
             row.isClaimed = random.chance(0.8)
             if let holder = memory.first(above: row.place - 1, through: row.place) {
               if holder.id != row.id { continue }
@@ -154,13 +154,13 @@ extension LogRows: InspectedLogTable {
             #expect(
               try rows.markedInPlace(from: low, through: high)
                 == memory.markedInPlace(from: low, through: high))
-            let heard = UInt64(random.below(4))..<UInt64(4 + random.below(4))
-            let found = try rows.edited(heard: heard).sorted { $0.place < $1.place }
-            #expect(found == memory.edited(heard: heard))
+            let received = UInt64(random.below(4))..<UInt64(4 + random.below(4))
+            let found = try rows.edited(received: received).sorted { $0.place < $1.place }
+            #expect(found == memory.edited(received: received))
             for isClaimed in [true, false] {
               #expect(
-                try rows.lastBlurred(isClaimed: isClaimed)
-                  == memory.lastBlurred(isClaimed: isClaimed))
+                try rows.lastWithoutTarget(isClaimed: isClaimed)
+                  == memory.lastWithoutTarget(isClaimed: isClaimed))
             }
           default:
             #expect(try rows.unclaimed() == memory.unclaimed())
@@ -206,7 +206,7 @@ extension LogRows: InspectedLogTable {
         if random.chance(0.3) {
           range.note = LogNote(random.chance(0.5) ? .above : .below, of: bytes("n"), issued: 4)
         }
-        range.isVoid = random.chance(0.2)
+        range.isUnverified = random.chance(0.2)
         range.isByTime = random.chance(0.1)
         for _ in 0..<random.below(3) { range.lower.append(token()) }
         for _ in 0..<random.below(3) { range.upper.append(token()) }
@@ -284,8 +284,8 @@ extension LogRows: InspectedLogTable {
     let edit = LogEntry(id: bytes("b"), change: LogChange(.edit, of: bytes("a"), by: bytes("eva")))
     try fixture.write { tx throws(StoreFailure) in
       var rows = LogRows(tx, cid)
-      try rows.put(LogRow(entry: entry, place: 5, stored: 0, heard: 0))
-      try rows.put(LogRow(entry: edit, place: 6, stored: 0, heard: 0))
+      try rows.put(LogRow(entry: entry, place: 5, stored: 0, received: 0))
+      try rows.put(LogRow(entry: edit, place: 6, stored: 0, received: 0))
     }
     try fixture.alter(
       """
@@ -331,7 +331,7 @@ extension LogRows: InspectedLogTable {
             """, cid, low.time, low.key, high.time, high.key)
         } else {
           var row = LogRow(
-            entry: LogEntry(id: Array("m\(place)".utf8)), place: place * 10, stored: 0, heard: 0)
+            entry: LogEntry(id: Array("m\(place)".utf8)), place: place * 10, stored: 0, received: 0)
           row.isClaimed = false
           var rows = LogRows(tx, cid)
           try rows.put(row)
@@ -375,7 +375,7 @@ extension LogRows: InspectedLogTable {
     func fill() throws {
       try fixture.write { tx throws(StoreFailure) in
         var rows = LogRows(tx, cid)
-        try rows.put(LogRow(entry: LogEntry(id: bytes("a")), place: 5, stored: 0, heard: 0))
+        try rows.put(LogRow(entry: LogEntry(id: bytes("a")), place: 5, stored: 0, received: 0))
         try LogRanges(tx).save(shape, replacing: LogShape(), in: cid)
       }
     }

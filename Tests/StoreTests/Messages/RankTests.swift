@@ -84,7 +84,7 @@ import Timeline
     let names = order.sorted().map { String($0) }
     func apply(_ name: String) throws {
       try fixture.write { tx throws(StoreFailure) in
-        tx.heardSince = 0
+        tx.receivedSince = 0
         var copy = message(name, at: 7)
         copy.rank = try tx.rankTable.rankBehind(copy, previous: nil, in: cid)
         _ = try tx.apply(copy, cid, issued: tx.lsn)

@@ -1,4 +1,4 @@
-/// Read marks that the server is owed.
+/// Read marks that are pending for the server.
 import Testing
 import Timeline
 

@@ -13,7 +13,7 @@ import Testing
 
   /// What became of the message at the server: version 1 as made, 2 with a reaction,
   /// 3 with another, 4 edited; pinned at the end.
-  private static func tell(
+  private static func apply(
     _ told: Told, _ tx: WriteTransaction, _ cid: Int64
   ) throws(StoreFailure) {
     let id = bytes("m")
@@ -59,7 +59,7 @@ import Testing
       // Some come twice.
       order += order.filter { _ in random.chance(0.2) }
       for told in order {
-        try fixture.write { tx throws(StoreFailure) in try Self.tell(told, tx, cid) }
+        try fixture.write { tx throws(StoreFailure) in try Self.apply(told, tx, cid) }
         if random.chance(0.1) { try fixture.reopen() }
       }
       let row = try #require(try fixture.message("m", cid))
@@ -81,7 +81,7 @@ import Testing
       for (step, told) in Told.allCases.enumerated() {
         try fixture.write { tx throws(StoreFailure) in
           if step == place { _ = try tx.tombstone(bytes("m"), in: cid, version: nil) }
-          try Self.tell(told, tx, cid)
+          try Self.apply(told, tx, cid)
         }
       }
       try fixture.write { tx throws(StoreFailure) in

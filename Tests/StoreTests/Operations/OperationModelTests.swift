@@ -208,7 +208,7 @@ import Timeline
         world.random = tried.random
       }
       if step % 15 == 0 { try compare(fixture, cid, &world) }
-      if step % 4 == 0 { try follow(fixture, world.model, &seen, &cursor) }
+      if step % 4 == 0 { try applyFeed(fixture, world.model, &seen, &cursor) }
       if step % 150 == 149 { try fixture.reopen() }
       if step % 200 == 199 {
         try fixture.write { tx throws(StoreFailure) in try tx.clearCache() }
@@ -334,7 +334,7 @@ import Timeline
   }
 
   /// A screen that knows of changes by the feed only.
-  private func follow(
+  private func applyFeed(
     _ fixture: Fixture, _ model: OutboxPolicy, _ seen: inout [UInt64: OutboxPolicy.Row],
     _ cursor: inout UInt64
   ) throws {

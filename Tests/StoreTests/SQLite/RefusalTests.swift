@@ -90,7 +90,7 @@ import Testing
       do throws(StoreFailure) {
         let store = try MessageStore.open(config)
         defer { store.close() }
-        let rows = try store.readApart(
+        let rows = try store.readBeside(
           failure: { $0 },
           { rx throws(StoreFailure) in
             try rx.messages(RowQuery(cid: cid, from: .oldest, limit: 100)).rows.count

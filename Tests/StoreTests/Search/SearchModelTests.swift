@@ -22,11 +22,12 @@ private struct Scan {
 
   init(_ fixture: Fixture) throws {
     rows = try fixture.read { rx throws(StoreFailure) in
+      let hidesText = RowFlags([.deleted, .sealed, .control, .forgotten, .deleting]).rawValue
       let row = try rx.connection.statement(
         """
         SELECT number, coalesce(sent_us, time), cid, sender, payload FROM message
-        WHERE flags & 1480 = 0
-        """)
+        WHERE flags & ? = 0
+        """, hidesText)
       var rows: [Row] = []
       while try row.step() {
         let members = MemberTexts(row.bytes(4)).members

@@ -72,7 +72,7 @@ final class Fixture {
 
   @discardableResult
   func read<R>(_ body: (ReadTransaction) throws(StoreFailure) -> R) throws -> R {
-    try store.readApart(failure: { $0 }, body)
+    try store.readBeside(failure: { $0 }, body)
   }
 
   /// Makes the file one of an earlier form, in a transaction that ends with `change`. That is no

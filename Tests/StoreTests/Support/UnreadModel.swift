@@ -61,7 +61,7 @@ import Timeline
     switch random.below(purges ? 12 : 10) {
     case 0, 1:
       let id = server.post(&random)
-      tx.heardSince = heard
+      tx.receivedSince = heard
       for _ in 0...random.below(2) {
         _ = try tx.apply(incoming(server, id), cid, issued: tx.lsn)
       }
@@ -69,14 +69,14 @@ import Timeline
       guard let one else { return }
       server.read.insert(one)
       server.pending.remove(one)
-      tx.heardSince = heard
+      tx.receivedSince = heard
       _ = try tx.annotationTable.receipts(
         .read, user: bytes("me"), ids: [bytes(one)], in: cid, isMe: true)
     case 3:
       guard let one, server.times.count > 5 else { return }
       server.times[one] = nil
       server.pending.remove(one)
-      tx.heardSince = heard
+      tx.receivedSince = heard
       _ = try tx.tombstone(bytes(one), in: cid, version: nil)
     case 4:
       guard let one else { return }

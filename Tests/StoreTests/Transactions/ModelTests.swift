@@ -1,5 +1,5 @@
 /// Random operations against a model that is plain to see: a dictionary of
-/// messages, a set of deletions, marks that wait, queues of marks that are owed.
+/// messages, a set of deletions, marks that wait, queues of marks that are pending.
 /// After each step both agree on the outcome; every few steps on everything that
 /// can be read, and a consumer of the change feed has been told of every change
 /// that a screen would show.
@@ -256,7 +256,7 @@ private struct Model {
     return tail.last?.message.position
   }
 
-  /// The rows as a screen sees them: what is owed is shown as done.
+  /// The rows as a screen sees them: what is pending is shown as done.
   func face(_ row: Row) -> String? {
     var row = row
     if marks[.read]?.contains(row.message.id) == true { row.message.flags.insert(.readQueued) }
@@ -298,7 +298,7 @@ private struct Model {
       }
       if step % 20 == 0 {
         try compare(fixture, cid, model)
-        try follow(fixture, model, &seen, &cursor)
+        try applyFeed(fixture, model, &seen, &cursor)
       }
       if step % 500 == 499 { try fixture.reopen() }
     }
@@ -446,7 +446,7 @@ private struct Model {
   }
 
   /// A consumer that knows of changes by the feed only.
-  private func follow(
+  private func applyFeed(
     _ fixture: Fixture, _ model: Model, _ seen: inout [UInt64: String], _ cursor: inout UInt64
   ) throws {
     let after = cursor

@@ -143,7 +143,7 @@ import Timeline
               )
             }
             let (counted, listed) =
-              try sharesWriter ? store.read(look) : store.readApart(failure: { $0 }, look)
+              try sharesWriter ? store.read(look) : store.readBeside(failure: { $0 }, look)
             if counted != listed || counted % 2 != 0 {
               failures.withLock { $0.append("\(counted) \(listed)") }
             }

@@ -72,7 +72,7 @@ private struct World {
     let steps = window.apply(change)
     loaded = window.loaded
     list.take(steps)
-    follow(steps)
+    applySteps(steps)
   }
 
   /// What the window has let go of goes for good, or each load would bring more than the last.
@@ -160,7 +160,7 @@ private struct World {
 
   // MARK: What a host does
 
-  private mutating func follow(_ steps: [DiffOp]) {
+  private mutating func applySteps(_ steps: [DiffOp]) {
     for step in steps {
       switch step.kind {
       case .insert:
@@ -215,7 +215,7 @@ private struct World {
     if isLong, let wrong = compareKeys(steps) { return wrong }
     if rebuilding {
       let rows = window.items(0..<window.count)
-      forget(rows)
+      dropGone(rows)
       model.rebuild(
         rows.enumerated().map { row, item in
           ModelRow(
@@ -231,7 +231,7 @@ private struct World {
   }
 
   /// What is known of rows that are gone, once it is much.
-  private mutating func forget(_ rows: [WindowList.Item]) {
+  private mutating func dropGone(_ rows: [WindowList.Item]) {
     guard told.count > 2 * rows.count + 20 else { return }
     let there = Set(rows.map(\.number))
     told = told.filter { there.contains($0.key) }
@@ -292,7 +292,7 @@ private struct World {
     while store.count < count { arrive(&change) }
     let steps = window.apply(change)
     list.take(steps)
-    follow(steps)
+    applySteps(steps)
   }
 
   /// The ranges between splits, and in which each item lies.

@@ -82,11 +82,11 @@ private struct CountedLogTable: LogTable {
     counted(rows.markedInPlace(from: low, through: high))
   }
 
-  func edited(heard: Range<UInt64>) -> [LogRow] { counted(rows.edited(heard: heard)) }
+  func edited(received: Range<UInt64>) -> [LogRow] { counted(rows.edited(received: received)) }
 
-  func lastBlurred(isClaimed: Bool) -> Int64? {
+  func lastWithoutTarget(isClaimed: Bool) -> Int64? {
     counter.read += 1
-    return rows.lastBlurred(isClaimed: isClaimed)
+    return rows.lastWithoutTarget(isClaimed: isClaimed)
   }
 
   func unclaimed(above place: Int64) -> LogRow? { counted(rows.unclaimed(above: place)) }
@@ -135,7 +135,7 @@ private struct CountedLogTable: LogTable {
     for entry in entries("p", 10) {
       let before = book.table.counter.read
       try book.take(LogPush(entries: [entry], previous: previous))
-      _ = try book.blurred()
+      _ = try book.untrustedBelow()
       let step = book.takeStep()
       #expect(step.inserted == [entry.id] && step.moved.isEmpty && !step.needsCatchUp)
       most.read = max(most.read, book.table.counter.read - before)

@@ -75,7 +75,7 @@ struct LogScript {
     book.ranges.map { range in
       let rows = book.table.rows(from: range.low, through: range.high)
       let ids = rows.map { String(decoding: $0.id, as: UTF8.self) + ($0.isClaimed ? "" : "?") }
-      return (range.isVoid ? "~" : "") + (range.start == nil ? "" : "|") + "["
+      return (range.isUnverified ? "~" : "") + (range.start == nil ? "" : "|") + "["
         + ids.joined(separator: " ") + "]" + (range.present == nil ? "" : ">")
     }.joined(separator: " ")
   }

@@ -37,7 +37,7 @@ struct ModelList {
     items.insert(item, at: place.map { $0 + 1 } ?? 0)
   }
 
-  mutating func timestampGroup() { now += 1 }
+  mutating func advance() { now += 1 }
 
   func page(offset: Int, limit: Int) -> ArraySlice<Item> {
     let high = max(0, items.count - offset)
@@ -101,7 +101,7 @@ struct ModelList {
     let largest = limit
     var page = run.list.page(offset: 0, limit: limit)
     run.top = run.list.now
-    run.list.timestampGroup()
+    run.list.advance()
     func readable(_ page: ArraySlice<ModelList.Item>) -> [Position] {
       page.filter { !$0.isQuarantined }.map(\.position).sorted()
     }

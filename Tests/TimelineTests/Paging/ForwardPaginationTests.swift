@@ -57,7 +57,7 @@ import Timeline
   }
 
   private static func post(_ list: inout ModelList, _ setting: Setting, _ random: inout Random) {
-    if setting.ties == .never { list.timestampGroup() }
+    if setting.ties == .never { list.advance() }
     let burst = setting.isBursty && random.chance(0.05) ? 20 + random.below(20) : 1
     for _ in 0..<burst {
       list.post(&random, poison: setting.poison, isNewGroup: burst > 1 ? false : nil)
@@ -114,7 +114,7 @@ import Timeline
     let offset = climb.offset(limit: limit)
     let page = run.list.page(offset: offset, limit: limit)
     // A tick that was shown is over: what may still commit in it is the overlap's care.
-    run.list.timestampGroup()
+    run.list.advance()
     let rows = readable(page)
     run.seen.formUnion(rows.map(\.id))
     let before = climb.high

@@ -156,14 +156,14 @@ import Timeline
     return RowKey(number: UInt64(index), position: at(Int64(index), letter), revision: 1)
   }
 
-  private func timestampGroup(_ low: Int, _ high: Int) -> SpanSet {
+  private func range(_ low: Int, _ high: Int) -> SpanSet {
     SpanSet().inserting(
       .before(timestampGroup: Int64(low)), high: .before(timestampGroup: Int64(high)))
   }
 
   @Test func aSplitVanishesWhenItsGapIsFilled() {
     var list = WindowList(rowsMax: 100)
-    let island = timestampGroup(1, 4)
+    let island = range(1, 4)
     let newest = SpanSet().inserting(.before(timestampGroup: 7), high: .max)
     _ = list.apply(
       WindowChange(

@@ -14,7 +14,7 @@ extension ReferenceServer {
     var hearsOf: Set<String> = []
   }
 
-  /// The most updates an account is owed; beyond, the oldest are forgotten, as
+  /// The most updates that are pending for an account; beyond, the oldest are forgotten, as
   /// for a device that never comes back.
   static let owedMax = 100_000
 
@@ -67,7 +67,7 @@ extension ReferenceServer {
     return accounts.count - 1
   }
 
-  /// Takes a reply; one to a ref that is not owed changes nothing.
+  /// Takes a reply; one to a ref that is not pending changes nothing.
   func settle(ref: String, user: String, account: String) {
     guard let index = accounts.firstIndex(where: { $0.user == user && $0.name == account }),
       let at = accounts[index].owed.firstIndex(where: { $0.ref == ref })

@@ -7,7 +7,7 @@ internal import Store
 internal import Timeline
 
 /// How the making of a window's conversation stands, as of the last look.
-struct Making {
+struct PendingConversation {
   /// It is made here, and the server does not know it yet.
   var isPending = false
   /// The commit at which it was last removed.
@@ -22,28 +22,28 @@ extension WindowState {
   mutating func notesUnmade(
     _ record: ConversationRecord?, _ rx: ReadTransaction
   ) throws(StoreFailure) -> Bool {
-    let was = making
-    making.isPending = record?.isPending ?? false
-    making.deletedLSN = record?.deletedLSN ?? 0
+    let was = pendingConversation
+    pendingConversation.isPending = record?.isPending ?? false
+    pendingConversation.deletedLSN = record?.deletedLSN ?? 0
     if was.isUnmade {
       guard let record else { return true }
       // A draft is kept under the name, and makes no conversation.
       if !record.isPending, try !rx.summary(record).isListed { return true }
-      making.isUnmade = false
+      pendingConversation.isUnmade = false
       feed.cid = nil
       connection.liveAsked = nil
       requested.trouble = nil
       loads.wishes = [.newest(config.count)]
       return false
     }
-    guard was.isPending, !making.isPending else { return false }
-    making.isUnmade = record.map { $0.deletedLSN > was.deletedLSN } ?? true
-    return making.isUnmade
+    guard was.isPending, !pendingConversation.isPending else { return false }
+    pendingConversation.isUnmade = record.map { $0.deletedLSN > was.deletedLSN } ?? true
+    return pendingConversation.isUnmade
   }
 
   /// All rows leave.
   mutating func letGo(_ nowMs: Int64) -> [DiffOp] {
-    loads.forget()
+    loads.cancelAll()
     requested.trouble = .noConversation
     ends.gaps = Edges()
     view.anchor = 0

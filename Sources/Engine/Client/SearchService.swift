@@ -5,7 +5,7 @@
 internal import Base
 internal import Store
 
-package struct Finder {
+package struct SearchService {
   let client: Client
 
   package init(_ client: Client) {
@@ -108,7 +108,7 @@ private struct SearchBuild: WorkBody {
       defer { hasBegun = true }
       return !hasBegun
     }
-    let (done, tookMs) = try Finder(client).work(slice)
+    let (done, tookMs) = try SearchService(client).work(slice)
     size.withLock { $0.note(done.size, tookMs: tookMs) }
     return done.rest == .nothing
   }
@@ -137,19 +137,19 @@ private struct SearchCheckup: WorkBody {
     let start = client.now().monotonicMs
     let asked = size.withLock { $0.size(aim: Self.sliceMs) }
     var check = check.withLock { $0 }
-    let finding = try client.reading(isApart: true) { rx throws(Failure) in
+    let finding = try client.reading(takesLong: true) { rx throws(Failure) in
       try rx.storing { rx throws(StoreFailure) in try check.step(rx, size: asked) }
     }
     guard let finding else { throw .notFound("search is not switched on") }
     if finding == .behind {
       // It looks at what is indexed once that is what the messages say.
-      _ = try Finder(client).work(SearchSlice(asked, builds: false, mergesAll: false))
+      _ = try SearchService(client).work(SearchSlice(asked, builds: false, mergesAll: false))
       return false
     }
     size.withLock { $0.note(asked, tookMs: client.now().monotonicMs &- start) }
     if finding == .wrong {
       self.check.withLock { $0 = SearchCheck() }
-      try Finder(client).rebuildSearch()
+      try SearchService(client).rebuildSearch()
       throw .damaged
     }
     self.check.withLock { $0 = check }

@@ -9,46 +9,46 @@ extension World {
   var probe: TidelineClient? { client as? TidelineClient }
 
   /// What is known before a frame is handed over.
-  struct Hearing {
+  struct Receiving {
     var isRepeat = false
     var before: [SimPage] = []
   }
 
-  func beginHearing(_ bytes: [UInt8]) throws -> Hearing {
-    guard knobs.updates.isOn else { return Hearing() }
+  func beginReceiving(_ bytes: [UInt8]) throws -> Receiving {
+    guard knobs.updates.isOn else { return Receiving() }
     if knobs.updates.foreignCopies, !isQuiet, deviceDice.chance(0.08) {
-      try hearForeign(bytes)
+      try receiveForeign(bytes)
     }
-    var hearing = Hearing()
-    heard.inHand = bytes
-    guard Frames.type(bytes) == "update", let ref = Frames.string("ref", bytes), heard.knows(ref),
+    var receiving = Receiving()
+    pushLog.inHand = bytes
+    guard Frames.type(bytes) == "update", let ref = Frames.string("ref", bytes), pushLog.knows(ref),
       !diskFailureIsArmed, !killIsArmed
-    else { return hearing }
-    hearing.isRepeat = true
-    heard.repeats += 1
+    else { return receiving }
+    receiving.isRepeat = true
+    pushLog.repeats += 1
     try drainFeed()
-    if deviceDice.chance(0.2) { hearing.before = try images() }
-    return hearing
+    if deviceDice.chance(0.2) { receiving.before = try images() }
+    return receiving
   }
 
-  func endHearing(_ hearing: Hearing, _ bytes: [UInt8], _ receipt: SimReceipt) throws {
-    heard.inHand = nil
+  func endReceiving(_ receiving: Receiving, _ bytes: [UInt8], _ receipt: SimReceipt) throws {
+    pushLog.inHand = nil
     guard knobs.updates.isOn, receipt != .ignored else { return }
     try noteSuspicion()
-    if hearing.isRepeat {
+    if receiving.isRepeat {
       guard receipt == .applied else { throw Violation("an update that came again was \(receipt)") }
       if let numbers = try client.changes(after: changeSeq), !numbers.isEmpty {
         throw Violation("an update that came again changed something: \(Frames.brief(bytes))")
       }
-      if !hearing.before.isEmpty, try images() != hearing.before {
+      if !receiving.before.isEmpty, try images() != receiving.before {
         throw Violation("an update that came again shows: \(Frames.brief(bytes))")
       }
       return
     }
-    let isKnown = Frames.string("ref", bytes).map { heard.knows($0) } ?? false
-    guard let told = heard.learn(bytes, ledger.posted) else { return }
+    let isKnown = Frames.string("ref", bytes).map { pushLog.knows($0) } ?? false
+    guard let told = pushLog.learn(bytes, ledger.posted) else { return }
     // The effect of one that comes again has been on the disk since the first time.
-    if !isKnown, let ref = told.ref, let probe { heard.writes[ref] = probe.logWrites }
+    if !isKnown, let ref = told.ref, let probe { pushLog.writes[ref] = probe.logWrites }
     for mark in told.contents + told.reactions where mark.serial < ledger.posted.count {
       try checkFact(ledger.posted[mark.serial].id)
     }
@@ -62,18 +62,18 @@ extension World {
   /// they may be of what was lost. The pages that it asks for bring them again.
   private func noteSuspicion() throws {
     guard let probe else { return }
-    let before = heard.restores
-    heard.restores = try probe.suspectedRestores()
-    guard heard.restores > before else { return }
-    for id in heard.facts.keys {
+    let before = pushLog.restores
+    pushLog.restores = try probe.suspectedRestores()
+    guard pushLog.restores > before else { return }
+    for id in pushLog.facts.keys {
       guard let serial = ledger.serial(ofID: id) else { continue }
       let name = conversations[ledger.posted[serial].conversation].bytes
-      if try probe.row(name, Array(id.utf8)) == nil { heard.dropMarks(id) }
+      if try probe.row(name, Array(id.utf8)) == nil { pushLog.dropMarks(id) }
     }
   }
 
   /// The same frame for somebody else.
-  private func hearForeign(_ bytes: [UInt8]) throws {
+  private func receiveForeign(_ bytes: [UInt8]) throws {
     let mine = Array("\"account\":\"\(Self.account)\"".utf8)
     guard !diskFailureIsArmed, !killIsArmed, let at = Frames.find(mine, in: bytes, from: 0)
     else { return }
@@ -83,7 +83,7 @@ extension World {
     try drainFeed()
     let receipt = try client.receive(Array(other))
     trace.note(nowUs, "← \(receipt.rawValue), a copy for another account")
-    heard.foreignRefused += 1
+    pushLog.foreignRefused += 1
     guard receipt == .foreign else {
       throw Violation("a frame of another account was \(receipt.rawValue)")
     }
@@ -104,16 +104,16 @@ extension World {
   /// A reply has been handed out: its update was taken, and its effect is on the disk.
   func noteReply(_ ref: String) throws {
     guard knobs.updates.isOn else { return }
-    if let frame = heard.doubtful[ref] { _ = heard.learn(frame, ledger.posted) }
-    guard let place = heard.places[ref] else {
+    if let frame = pushLog.doubtful[ref] { _ = pushLog.learn(frame, ledger.posted) }
+    guard let place = pushLog.places[ref] else {
       throw Violation("a reply to \(ref), which the device never took")
     }
-    if let wrote = heard.writes[ref], let pending = probe?.firstUnsynced, pending <= wrote {
+    if let wrote = pushLog.writes[ref], let pending = probe?.firstUnsynced, pending <= wrote {
       throw Violation("the reply to \(ref) left before its effect was on the disk")
     }
-    heard.durable = max(heard.durable, place + 1)
+    pushLog.durable = max(pushLog.durable, place + 1)
     if deviceDice.chance(0.05) {
-      for mark in Told(heard.log[place])?.contents ?? [] {
+      for mark in Told(pushLog.log[place])?.contents ?? [] {
         try checkFact(ledger.posted[mark.serial].id)
       }
     }
@@ -147,50 +147,52 @@ extension World {
   }
 
   /// The process was killed. All that had been taken is there; the frame in hand is, or is not.
-  func hearAfterKill() throws {
+  func recallAfterKill() throws {
     guard knobs.updates.isOn, let probe else { return }
-    heard.liveLinks = [:]
+    pushLog.liveLinks = [:]
     let things = try probe.things()
     let tokens = try eventMarks()
-    var allowed = [heard.tokens]
-    if let frame = heard.inHand, let told = Told(frame),
-      told.ref.map({ !heard.knows($0) }) ?? true
+    var allowed = [pushLog.tokens]
+    if let frame = pushLog.inHand, let told = Told(frame),
+      told.ref.map({ !pushLog.knows($0) }) ?? true
     {
-      allowed.append(heard.tokens(with: told))
+      allowed.append(pushLog.tokens(with: told))
     }
     guard allowed.contains(tokens) else {
       throw Violation(
         "after a kill the events are \(tokens.suffix(5)), not \(allowed[0].suffix(5))")
     }
-    if heard.inHand == nil, !heard.isVague, things != heard.things {
+    if pushLog.inHand == nil, !pushLog.isVague, things != pushLog.things {
       throw Violation("after a kill the device has other things than before")
     }
-    if let frame = heard.inHand {
-      heard.doubt(frame)
-      heard.adopt(things, tokens)
+    if let frame = pushLog.inHand {
+      pushLog.doubt(frame)
+      pushLog.adopt(things, tokens)
     }
-    heard.inHand = nil
-    heard.writes = [:]
+    pushLog.inHand = nil
+    pushLog.writes = [:]
     try checkFacts()
   }
 
   /// The power went. All that was replied to is there, and nothing out of its order.
-  func hearAfterPowerCut() throws {
+  func recallAfterPowerCut() throws {
     guard knobs.updates.isOn, let probe else { return }
-    heard.liveLinks = [:]
-    heard.inHand = nil
+    pushLog.liveLinks = [:]
+    pushLog.inHand = nil
     let things = try probe.things()
     let tokens = try eventMarks()
-    if !heard.isVague {
-      let kept = heard.tokens(after: heard.durable)
-      guard tokens.starts(with: kept), heard.tokens.starts(with: tokens) else {
+    if !pushLog.isVague {
+      let kept = pushLog.tokens(after: pushLog.durable)
+      guard tokens.starts(with: kept), pushLog.tokens.starts(with: tokens) else {
         throw Violation("after a loss of power the events are \(tokens), not at least \(kept)")
       }
-      let states = (heard.durable...heard.log.count).contains { heard.things(after: $0) == things }
+      let states = (pushLog.durable...pushLog.log.count).contains {
+        pushLog.things(after: $0) == things
+      }
       if !states { throw Violation("after a loss of power the device has things of no time") }
     }
-    heard.forget(ledger.posted)
-    heard.adopt(things, tokens)
+    pushLog.forget(ledger.posted)
+    pushLog.adopt(things, tokens)
     try checkFacts()
   }
 }

@@ -120,7 +120,7 @@ struct Told {
   }
 }
 
-struct Heard {
+struct PushLog {
   /// What must be seen of a message, as a least: content and reactions may be newer.
   struct Fact {
     var version = 0

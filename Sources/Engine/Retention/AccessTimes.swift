@@ -5,7 +5,7 @@
 /// is told of anything. The lock of this board is the last one taken.
 internal import Base
 
-struct Looks {
+struct AccessTimes {
   struct Stamp: Equatable {
     var slices: UInt64
     var isPurging: Bool
@@ -40,14 +40,14 @@ struct Looks {
 
   /// They could not be written down.
   mutating func giveBack(_ looked: [[UInt8]], told seq: UInt64?) {
-    if let seq { tell(seq) }
+    if let seq { noteSubscriber(seq) }
     let since = order
     order = looked
     for conversation in since { note(conversation) }
   }
 
   /// A subscriber asks for what comes behind an entry: it has done with all up to that.
-  mutating func tell(_ seq: UInt64) {
+  mutating func noteSubscriber(_ seq: UInt64) {
     if isOn { told = max(told ?? 0, seq) }
   }
 

@@ -4,7 +4,7 @@
 /// where the cache may stand for it, on the time limit or a failure.
 internal import Base
 
-struct Gate {
+struct FetchPolicyState {
   private(set) var isShut: Bool
   /// It was before this look.
   private(set) var wasShut = false
@@ -52,10 +52,10 @@ struct Gate {
 extension WindowState {
   /// Whether the cache may be shown from this look on.
   mutating func pass(at now: Instant) {
-    let failure = gate.judge(
+    let failure = fetchPolicy.judge(
       isUp: connection.isUp, isCaughtUp: connection.isCaughtUp, nowMs: now.monotonicMs)
-    if gate.said != nil, requested.trouble == gate.said { requested.trouble = nil }
-    gate.said = failure
+    if fetchPolicy.said != nil, requested.trouble == fetchPolicy.said { requested.trouble = nil }
+    fetchPolicy.said = failure
     if let failure { requested.trouble = failure }
   }
 }

@@ -1,11 +1,11 @@
-/// How far what happens on the server is heard on this connection, as it stands at an input.
+/// How far what happens on the server is pushed on this connection, as of an input.
 ///
 /// Rule protected: a push joins the present only where everything new comes by push and nothing
 /// else can.
 internal import Base
 internal import Store
 
-struct Heard {
+struct PushReach {
   let isUp: Bool
   let isLossless: Bool
   let subscriptions: Subscriptions
@@ -21,18 +21,18 @@ struct Heard {
   /// a catch-up ended well on this connection, nothing was put in doubt since, and no
   /// subscription waits for an answer.
   func isLive(_ record: ConversationRecord, _ memory: SyncMemory) -> Bool {
-    hearsAll(record) && memory.live.isLive(record.id)
+    receivesAll(record) && memory.live.isLive(record.id)
       && record.fetch != nil && memory.server.timeUs != nil && !memory.server.mustDistrust(record)
       && !isCatchingUp(record.id)
   }
 
   /// Whether whatever is committed in the conversation now comes by push.
-  func hearsAll(_ record: ConversationRecord) -> Bool {
-    isLossless && isUp && isHeard(record.id, in: record.cid)
+  func receivesAll(_ record: ConversationRecord) -> Bool {
+    isLossless && isUp && isPushed(record.id, in: record.cid)
   }
 
   /// Whether what happens in a conversation is surely pushed, as far as it was asked for.
-  private func isHeard(_ conversation: [UInt8], in cid: Int64) -> Bool {
+  private func isPushed(_ conversation: [UInt8], in cid: Int64) -> Bool {
     !subscriptions.areInTrouble(conversation)
       && !open.contains {
         $0.verb == .subscribe && ($0.cid == cid || $0.cid == 0)

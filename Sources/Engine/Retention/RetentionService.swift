@@ -6,7 +6,7 @@ internal import Base
 internal import Store
 internal import Timeline
 
-package struct Keeper {
+package struct RetentionService {
   let client: Client
   /// What `advance` asks to be called again after, while there is something to do.
   static let pauseMs: Int64 = 5
@@ -26,7 +26,7 @@ package struct Keeper {
         }
       }
       engine.memory.retention.set(budget)
-      client.looks.withLock { $0.turn(on: budget.bounds) }
+      client.accessTimes.withLock { $0.turn(on: budget.bounds) }
     }
   }
 
@@ -75,12 +75,12 @@ package struct Keeper {
   }
 
   /// A subscriber of the feed has done with all entries up to here.
-  func told(_ seq: UInt64) { client.looks.withLock { $0.tell(seq) } }
+  func told(_ seq: UInt64) { client.accessTimes.withLock { $0.noteSubscriber(seq) } }
 
   /// One slice in the course of things; how long it may rest, -1 for as long as nothing happens. An
   /// input that has committed something does not purge as well.
   func advance(resting ms: Int64, since lsn: UInt64) throws(Failure) -> Int64 {
-    guard client.looks.withLock({ $0.isOn }) else { return ms }
+    guard client.accessTimes.withLock({ $0.isOn }) else { return ms }
     var isIdle = false
     if client.store.lsn == lsn { isIdle = try slice().isIdle }
     return isIdle ? ms : ms < 0 ? Self.pauseMs : min(ms, Self.pauseMs)
@@ -111,12 +111,12 @@ package struct Keeper {
   func slice() throws(Failure) -> Retention.Outcome {
     try client.input { engine, _ throws(Failure) in
       let memory = engine.memory
-      let (looked, told) = client.looks.withLock { ($0.take(), $0.takeTold()) }
+      let (looked, told) = client.accessTimes.withLock { ($0.take(), $0.takeTold()) }
       guard memory.retention.isDue(at: engine.lastLSN) || !looked.isEmpty || told != nil else {
         return Retention.Outcome(isIdle: true)
       }
-      client.looks.withLock { $0.beginSlice() }
-      defer { client.looks.withLock { $0.endSlice() } }
+      client.accessTimes.withLock { $0.beginSlice() }
+      defer { client.accessTimes.withLock { $0.endSlice() } }
       let log =
         engine.scheme.isLog ? LogRetention(memory: memory, rules: engine.ingestRules) : nil
       let screens = screens(engine.windows, engine.scheduler, isUp: engine.tracker.isUp)
@@ -135,7 +135,7 @@ package struct Keeper {
         }
         return outcome
       } catch {
-        client.looks.withLock { $0.giveBack(looked, told: told) }
+        client.accessTimes.withLock { $0.giveBack(looked, told: told) }
         throw Failure(error)
       }
     }
@@ -155,7 +155,7 @@ private struct PurgeWork: WorkBody {
   init(client: Client) { self.client = client }
 
   func step() throws(Failure) -> Bool {
-    let outcome = try Keeper(client).slice()
+    let outcome = try RetentionService(client).slice()
     return begun.withLock { done in
       done.rows &+= UInt64(clamping: outcome.rows)
       done.isOver = outcome.isIdle
@@ -164,7 +164,7 @@ private struct PurgeWork: WorkBody {
   }
 
   func progress() throws(Failure) -> WorkProgress {
-    let room = try Keeper(client).room(nil)
+    let room = try RetentionService(client).room(nil)
     let budget = try client.input { engine, _ throws(Failure) in engine.memory.retention.budget }
     let done = begun.withLock { $0 }
     var left: UInt64 = 0
