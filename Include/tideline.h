@@ -171,11 +171,11 @@ enum {
     until then pushed messages stay in arrival order. With #TL_SERVER_SEQUENCE the server sequence
     orders all messages, with #TL_SERVER_LOG the log.
 
-    Unread counts depend on it: with #TL_TIES_UNKNOWN and messages that share one printed second, a
-    count that says #TL_CONVERSATION_UNREAD_EXACT can be wrong. */
+    With #TL_TIES_UNKNOWN a count is not #TL_CONVERSATION_UNREAD_EXACT while the read marker stands
+    among pushed messages of one time whose order no page has shown. */
 typedef int32_t tl_ties;
 enum {
-  TL_TIES_UNKNOWN = 0, ///< Not known; taken as #TL_TIES_ARRIVAL.
+  TL_TIES_UNKNOWN = 0, ///< Not known; shown as #TL_TIES_ARRIVAL.
   TL_TIES_ID = 1,      ///< By the bytes of the id. Pages may be cut anywhere inside one time.
   TL_TIES_ARRIVAL = 2
 };
@@ -1402,8 +1402,7 @@ typedef struct tl_list_config {
     Exceptions:
     - After the server refused a read mark, `unread` and the rows' #TL_MESSAGE_UNREAD can differ.
     - A count from a read marker below the one here is left aside, and the server is asked again. A
-      count without a marker is believed: it can be too high and say exact.
-    - With #TL_TIES_UNKNOWN it can be wrong: see #tl_ties. */
+      count without a marker is believed: it can be too high and say exact. */
 enum {
   TL_CONVERSATION_PENDING = 1u << 0, ///< Made here, not yet by the server; `id` is its client id.
   TL_CONVERSATION_UNREAD_EXACT = 1u << 1, ///< `unread` is the server's number; otherwise that may

@@ -19,7 +19,8 @@ extension EngineFault {
       .confirmedReactionLost:
       .operations
     case .connectionsNotPaused, .syncNeverGivenUp, .otherEditsCount, .pageOffersNothing,
-      .contradictionsCount: .all
+      .contradictionsCount:
+      .all
     case .returnedStaysAway: [.all, .returns]
     }
   }

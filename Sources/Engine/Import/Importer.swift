@@ -83,7 +83,8 @@ package struct Importer {
           // Nobody is told that they have arrived.
           let rules = IngestRules(
             user: engine.config.user, autoMarkDelivered: false,
-            usesSequence: engine.scheme.isSequence, matchesPayloads: false, learnsTies: false)
+            usesSequence: engine.scheme.isSequence, matchesPayloads: false, learnsTies: false,
+            tiesAreByArrival: false)
           var slice = ImportSlice(rules, source, tx, isLog: engine.scheme.isLog)
           for item in items { try slice.take(item) }
           let logs = engine.scheme.isLog ? try slice.finishLogs(engine.memory) : []

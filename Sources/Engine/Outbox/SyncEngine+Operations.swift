@@ -90,7 +90,7 @@ extension SyncEngine {
     IngestRules(
       user: config.user, autoMarkDelivered: config.autoMarkDelivered,
       usesSequence: can(.sequence), matchesPayloads: matchesPayloads,
-      learnsTies: scheme.learnsTies)
+      learnsTies: scheme.learnsTies, tiesAreByArrival: config.profile.ties == .arrival)
   }
 
   /// The name that the server knows a conversation by, where it knows it by another.

@@ -158,6 +158,8 @@ struct IngestRules {
   let matchesPayloads: Bool
   /// Pages say the order of messages of one time.
   let learnsTies: Bool
+  /// The host says that messages of one time stand as they arrive.
+  let tiesAreByArrival: Bool
 }
 
 struct Ingest {
@@ -265,8 +267,9 @@ struct Ingest {
     }
     let saysMarks =
       row.reactions != nil || message.pinned || !newIDs.contains(message.id)
-    if placesBehind {
-      row.rank = try tx.rankTable.rankBehind(row, previous: message.previousID, in: record.cid)
+    let behind = try rankBehind(row, previous: message.previousID, of: record, in: tx)
+    if let behind {
+      row.rank = behind.rank
       result.items[place] = row.position
     }
     let isNew = newIDs.contains(message.id)
@@ -277,6 +280,7 @@ struct Ingest {
     {
     case .inserted:
       result.insertedAt.append(row.position)
+      if behind?.isGuess ?? false { try tx.note(guessAt: order, in: record.cid) }
       if rules.autoMarkDelivered,
         try tx.annotationTable.enqueueMark(.delivered, id: message.id, in: record.cid)
       {
@@ -304,6 +308,15 @@ struct Ingest {
     {
       result.queuedMarks = true
     }
+  }
+
+  private func rankBehind(
+    _ row: IncomingMessage, previous: [UInt8]?, of record: ConversationRecord,
+    in tx: WriteTransaction
+  ) throws(StoreFailure) -> (rank: Int, isGuess: Bool)? {
+    guard placesBehind else { return nil }
+    let (rank, isGuess) = try tx.rankTable.rankBehind(row, previous: previous, in: record.cid)
+    return (rank, isGuess && !rules.tiesAreByArrival)
   }
 
   func incoming(_ message: WireMessage, payload: OpenedPayload) -> IncomingMessage {

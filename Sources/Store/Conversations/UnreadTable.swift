@@ -62,7 +62,7 @@ extension UnreadTable {
     if low != nil { tally.here &-= 1 }
     if high != nil { tally.here &+= 1 }
     let source = source(of: tally, isOwn: isOwn && !isNew)
-    let effect: UnreadEffect
+    var effect: UnreadEffect
     switch (low, high) {
     case (nil, nil): effect = .settle
     case (nil, let high?) where old == nil:
@@ -71,6 +71,12 @@ extension UnreadTable {
     case (let low?, let high?) where tally.side(of: low) == tally.side(of: high): effect = .settle
     // It has moved over the marker, or over the newest that was counted.
     default: effect = .unsure
+    }
+    // By the server's order it may stand on the other side of the marker.
+    if let marker = tally.marker, (new ?? old)?.time == marker.time,
+      try tx.unreadReader.isOrderUnknown(at: marker, cid)
+    {
+      effect = .unsure
     }
     // Who reads the feed looks at the conversation of a row that changed.
     try write(tally, effect, in: cid, tells: false)

@@ -77,6 +77,13 @@ extension WriteTransaction {
     unreadTable.settleLater(cid)
   }
 
+  /// Notes that a message stands behind those of its time by a guess: by the server's order it may
+  /// stand below the read marker, where that is in it.
+  package func note(guessAt time: Int64, in cid: Int64) throws(StoreFailure) {
+    try note(orderOf: time, isKnown: false, in: cid)
+    if try tally(cid).marker?.time == time { try unreadTable.doubt(cid) }
+  }
+
   /// Notes from where on messages are new to this device.
   package func save(news low: Position?, in cid: Int64) throws(StoreFailure) {
     let old = try news(cid)

@@ -13,20 +13,20 @@ package struct RankTable {
 extension RankTable {
   /// The rank with which a new message stands behind all that are stored of its time, or, where it
   /// names the one before it, right behind that: as the first of its own time where the other one
-  /// is of an earlier one.
+  /// is of an earlier one. `isGuess`: others are of its time, and it named none of them.
   package func rankBehind(
     _ message: IncomingMessage, previous: [UInt8]?, in cid: Int64
-  ) throws(StoreFailure) -> Int {
+  ) throws(StoreFailure) -> (rank: Int, isGuess: Bool) {
     if let previous, let named = try tx.row(previous, cid)?.position, named.time <= message.order {
       let rank = try rank(of: message, behind: named, in: cid)
-      if let rank { return rank }
+      if let rank { return (rank, false) }
     }
     let last = try tx.rows(
       cid, from: .before(timestampGroup: message.order),
       to: .after(timestampGroup: message.order), limit: 1, newestFirst: true
     ).first
-    guard let last, last.position.id != message.id else { return 0 }
-    return TieOrder.rank(of: message.id, behind: last.position)
+    guard let last, last.position.id != message.id else { return (0, false) }
+    return (TieOrder.rank(of: message.id, behind: last.position), true)
   }
 
   /// Nil where there is no room: rows that are stored stay where they are.
@@ -66,7 +66,7 @@ extension RankTable {
     }
     tx.inserted.spoil()
     tx.memo?.entry(cid).summary = nil
-    try moveMarkers(to: places, at: time, &tally, in: cid)
+    try moveMarkers(over: rows, at: time, &tally, in: cid)
     if let marker, let moved = tally.marker, moved != marker {
       for (row, rank) in rows where row.position.rank == rank && row.flags.isDisjoint(with: .hidden)
       {
@@ -96,18 +96,24 @@ extension RankTable {
     return Int64(clamping: above)
   }
 
-  /// Markers name messages: they go where those go.
+  /// Markers name messages: they go where those go. One of which the message is gone goes with the
+  /// last of the rows that it stood above.
   private func moveMarkers(
-    to places: [[UInt8]: Position], at time: Int64, _ tally: inout UnreadCounters, in cid: Int64
+    over rows: [(row: StoredRow, rank: Int)], at time: Int64, _ tally: inout UnreadCounters,
+    in cid: Int64
   ) throws(StoreFailure) {
-    if let marker = tally.marker, marker.time == time, let place = places[marker.id] {
-      tally.marker = place
+    func moved(_ marker: Position?) -> Position? {
+      guard let marker, marker.time == time else { return marker }
+      var held: (row: StoredRow, rank: Int)?
+      for row in rows where row.row.position <= marker {
+        if held.map({ $0.row.position < row.row.position }) ?? true { held = row }
+      }
+      return held.map { Position(time: time, rank: $0.rank, id: $0.row.position.id) }
+        ?? .before(timestampGroup: time)
     }
-    if let top = tally.top, top.time == time, let place = places[top.id] { tally.top = place }
-    if let told = try tx.unreadReader.toldMarker(cid), told.time == time,
-      let place = places[told.id]
-    {
-      try tx.conversationTable.note(toldMarker: place, of: cid)
-    }
+    tally.marker = moved(tally.marker)
+    tally.top = moved(tally.top)
+    let told = try tx.unreadReader.toldMarker(cid)
+    if moved(told) != told { try tx.conversationTable.note(toldMarker: moved(told), of: cid) }
   }
 }

@@ -21,7 +21,8 @@ import Timeline
     func put(_ name: String, behind previous: String?) throws {
       try fixture.write { tx throws(StoreFailure) in
         var copy = message(name, at: 7)
-        copy.rank = try tx.rankTable.rankBehind(copy, previous: previous.map { bytes($0) }, in: cid)
+        copy.rank =
+          try tx.rankTable.rankBehind(copy, previous: previous.map { bytes($0) }, in: cid).rank
         _ = try tx.apply(copy, cid, issued: tx.lsn)
       }
     }
@@ -71,6 +72,44 @@ import Timeline
     #expect(numbers.contains { $0.contains(passed.number) })
   }
 
+  /// A marker of which the message is deleted stays above what it stood above: what a page puts in
+  /// another order there is read where it was read.
+  @Test func aMarkerWithoutItsMessageGoesWithTheRowBelowIt() throws {
+    let fixture = try Fixture(.file)
+    let cid = try fixture.conversation()
+    for name in ["z", "a", "m", "b", "c"] {
+      try fixture.write { tx throws(StoreFailure) in
+        var copy = message(name, at: 7)
+        copy.rank = try tx.rankTable.rankBehind(copy, previous: nil, in: cid).rank
+        _ = try tx.apply(copy, cid, issued: tx.lsn)
+      }
+    }
+    #expect(try order(fixture, cid) == "zambc")
+    try fixture.write { tx throws(StoreFailure) in
+      let marked = try tx.timestampGroup(7, cid)[2]
+      try tx.unreadTable.moveReadMarker(cid, to: marked.position)
+      _ = try tx.tombstone(bytes("m"), in: cid, version: nil)
+    }
+    func unread() throws -> String {
+      try fixture.read { rx throws(StoreFailure) in
+        let marker = try rx.tally(cid).marker
+        return try rx.timestampGroup(7, cid).filter { row in
+          marker.map { $0 < row.position } ?? true
+        }.map { String(decoding: $0.position.id, as: UTF8.self) }
+      }.joined()
+    }
+    #expect(try unread() == "bc")
+    try fixture.write { tx throws(StoreFailure) in
+      let rows = try tx.timestampGroup(7, cid)
+      try tx.rankTable.rerank(
+        rows.enumerated().map { ($1, rank: $0 - 9) }, at: 7, in: cid)
+    }
+    #expect(try order(fixture, cid) == "zabc")
+    #expect(try unread() == "bc")
+    let here = try fixture.read { rx throws(StoreFailure) in try rx.tally(cid).here }
+    #expect(here == 2)
+  }
+
   /// What the server counted and what came since are as many as before, whichever of them a page
   /// puts above the newest that was counted, or below the marker: an order says nothing of when.
   @Test(arguments: [
@@ -86,7 +125,7 @@ import Timeline
       try fixture.write { tx throws(StoreFailure) in
         tx.receivedSince = 0
         var copy = message(name, at: 7)
-        copy.rank = try tx.rankTable.rankBehind(copy, previous: nil, in: cid)
+        copy.rank = try tx.rankTable.rankBehind(copy, previous: nil, in: cid).rank
         _ = try tx.apply(copy, cid, issued: tx.lsn)
       }
     }
