@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
@@ -129,6 +130,61 @@ class Guide(unittest.TestCase):
                     self.assertEqual(run[-1].stdout, what)
         self.assertEqual([done.returncode for done in run].count(-signal.SIGKILL), 1)
         self.assertEqual(len(run), 6)
+
+    def test_a_chat_client_without_a_server(self):
+        """A program that waits for a server says so, in the words of the page."""
+        text = GUIDE.read_text(encoding="utf-8")
+        with socket.socket() as taken, tempfile.TemporaryDirectory() as folder:
+            taken.bind(("127.0.0.1", 0))           # nobody listens there
+            port = str(taken.getsockname()[1])
+            saved(folder, text)
+            waiting = subprocess.Popen([sys.executable, "open.py", port], cwd=folder, text=True,
+                                       env=ENVIRONMENT, stderr=subprocess.PIPE)
+            self.addCleanup(waiting.stderr.close)
+            self.addCleanup(waiting.wait)
+            self.addCleanup(waiting.kill)
+            guard = threading.Timer(60, waiting.kill)
+            self.addCleanup(guard.cancel)
+            guard.start()
+            lines = [waiting.stderr.readline() for _ in range(2)]
+        self.assertEqual(lines[0], lines[1])
+        self.assertIn(f"`{lines[0].strip().replace(port, '7400')}`", text)
+
+    def test_a_chat_client_before_step_1(self):
+        """Each later program names the step that was left out, in an empty folder."""
+        text = GUIDE.read_text(encoding="utf-8")
+        port = self.served(text)
+        names = [name for kind, name, *_ in steps(text) if kind == "run" and name != "open.py"]
+        self.assertEqual(len(names), 5)
+        for name in names:
+            with self.subTest(name), tempfile.TemporaryDirectory() as folder:
+                saved(folder, text)
+                done = python(folder, name, port)
+                self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
+                self.assertEqual(done.stderr, "no conversation is stored in this folder; "
+                                              f"run step 1 first: python3 open.py {port}\n")
+
+    def test_a_chat_client_killed_in_any_order(self):
+        """The programs of step 5 run any number of times in any order; no send is doubled."""
+        text = GUIDE.read_text(encoding="utf-8")
+        port = self.served(text)
+        with tempfile.TemporaryDirectory() as folder:
+            saved(folder, text)
+            self.assertEqual(python(folder, "open.py", port).returncode, 0)
+            for crashes in (0, 1, 3, 0, 2):
+                for _ in range(crashes):
+                    killed = python(folder, "crash.py", port)
+                    self.assertEqual(killed.returncode, -signal.SIGKILL, killed.stderr)
+                done = python(folder, "restart.py", port)
+                if crashes == 0:
+                    self.assertEqual((done.returncode, done.stderr),
+                                     (1, "no message waits: run crash.py first\n"))
+                else:
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    states, times = [line.split(": ")[1].split() for line in
+                                     done.stdout.splitlines()]
+                    self.assertEqual(set(states), {"QUEUED"})
+                    self.assertEqual(times, ["1"] * len(states))
 
     def test_a_bot(self):
         """Each message is answered once: over kills, in conversations that began while it was
