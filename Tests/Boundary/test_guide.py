@@ -232,6 +232,23 @@ class Guide(unittest.TestCase):
         self.assertNotIn("after_ts", first.stdout)
         self.assertIn('"after_ts":"2026-02-15T22:16:04"', second.stdout)
 
+    @unittest.skipUnless((ROOT / "out" / "lib").exists(), "needs what `make` has made")
+    def test_the_commands_of_the_readme(self):
+        """Three commands lead from a clone to the first program; the first one is `make`."""
+        text = (ROOT / "README.md").read_text(encoding="utf-8")
+        section = text.split("## In Python")[1].split("\n## ")[0]
+        make, *rest = re.search(r"^```sh\n(.*?)^```", section, re.M | re.S).group(1).splitlines()
+        self.assertEqual((make.split("#")[0].strip(), len(rest)), ("make", 2))
+        names = ("TIDELINE_LIBRARY", "PYTHONPATH")
+        alone = {name: value for name, value in os.environ.items() if name not in names}
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("examples", "out"):
+                os.symlink(ROOT / name, pathlib.Path(folder, name))
+            done = subprocess.run(["sh", "-ec", "\n".join(rest)], cwd=folder, env=alone, text=True,
+                                  capture_output=True, timeout=60)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(done.stdout.splitlines()[-1], "['ahoj', 'hi'] complete: True")
+
     def test_the_how_to_pages(self):
         """Each page's Python runs as it stands, on a client with messages."""
         messages = [message(number) for number in range(1, 31)]
