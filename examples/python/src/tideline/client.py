@@ -115,6 +115,10 @@ class Client(Acts, Finds, Keeps):
     ) -> None:
         self._handle = ctypes.c_void_p()
         self._plain = threading.local()
+        if key is not None and not isinstance(key, bytes):
+            raise TypeError(
+                f"the key is {KEY_BYTES} random bytes, of type bytes, "
+                f"and not {type(key).__name__}; tideline.key_file(path) makes and reads one")
         texts = [os.fsencode(path) if path is not None else b"", key or b"", account.encode(),
                  user_id.encode(), device.encode()]
         flags = ((path is None) | existing << 1 | strict << 2 | auto_mark_read << 3
