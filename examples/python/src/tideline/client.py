@@ -217,7 +217,7 @@ class Client(Acts, Finds, Keeps):
         return check(c.library.tl_client_frame_sent(self._handle, id)) == Status.OK
 
     def advance(self) -> int | None:
-        """Lets time act. Gives the milliseconds until the next call is due, or None."""
+        """Runs timers that are due. Gives the milliseconds until the next call is due, or None."""
         wait = ctypes.c_int64()
         check(c.library.tl_client_advance(self._handle, ctypes.byref(wait)))
         return None if wait.value < 0 else wait.value
