@@ -181,7 +181,8 @@ extension PageMerge {
     return isProven ? nil : group
   }
 
-  /// The content is whole up to the present: the watermark moves, now and only now.
+  /// The content is whole up to the present: the watermark goes up. A push of a live conversation
+  /// raises it too; `boundBelowClock` lowers it, and `dropClaims` takes it away.
   mutating func contentIsWhole() throws(StoreFailure) -> PageOutcome {
     if let top = provenTop, record.fetch.map({ $0.timeUs < top.timeUs }) ?? true {
       record.fetch = top
