@@ -74,9 +74,6 @@ package struct RetentionService {
     return Work(client, PurgeWork(client: client))
   }
 
-  /// A subscriber of the feed has done with all entries up to here.
-  func told(_ seq: UInt64) { client.accessTimes.withLock { $0.noteSubscriber(seq) } }
-
   /// One slice in the course of things; how long it may rest, -1 for as long as nothing happens. An
   /// input that has committed something does not purge as well.
   func advance(resting ms: Int64, since lsn: UInt64) throws(Failure) -> Int64 {
