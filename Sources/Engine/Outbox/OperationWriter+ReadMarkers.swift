@@ -15,7 +15,7 @@ extension OperationWriter {
   ) throws(StoreFailure) -> OperationRecord? {
     let place = try tx.row(record.target, record.cid)?.position
     for open in outbox.open
-    where open.verb == .markLastRead && open.cid == record.cid && open.isUntold {
+    where open.verb == .markLastRead && open.cid == record.cid && open.isUnsent {
       guard let older = try tx.operation(open.seq) else { continue }
       if older.target == record.target { return older }
       guard let place, let other = try tx.row(older.target, record.cid)?.position else {
