@@ -19,7 +19,7 @@ struct ServerKnowledge {
   /// By how much the server's clock was seen to be ahead of the one that runs since the device's
   /// start.
   private var aheadOfStartUs: Int64?
-  private var toldClock = ToldClock()
+  private var clockCheck = ServerClockCheck()
   /// What an answer of this connection told of the server's clock last, and when that was.
   private var told: (us: Int64, ms: Int64)?
   /// How many connections there were.
@@ -63,7 +63,7 @@ struct ServerKnowledge {
   /// Whether a watermark stands ahead of the server's clock, which was wrong then and is right
   /// now: what happened since the clock was wrong is not known, so all is asked for.
   func isAhead(_ watermark: Watermark?) -> Bool {
-    guard let known = toldClock.surelyUs, let watermark else { return false }
+    guard let known = clockCheck.surelyUs, let watermark else { return false }
     return watermark.timeUs > known.saturating(plus: WatermarkPolicy.dayUs)
   }
 
@@ -84,7 +84,7 @@ struct ServerKnowledge {
   }
 
   /// What this connection told of the server's clock, where nothing speaks against it.
-  var surelyUs: Int64? { toldClock.surelyUs }
+  var surelyUs: Int64? { clockCheck.surelyUs }
 
   /// What the server's own clock shows now, by the last answer of this connection that told it.
   private func ownTimeUs(at now: Instant) -> Int64? {
@@ -132,7 +132,7 @@ struct ServerKnowledge {
 
   mutating func connect() {
     connection &+= 1
-    toldClock.connect()
+    clockCheck.connect()
     told = nil
   }
 
@@ -142,7 +142,7 @@ struct ServerKnowledge {
   /// Whether what an answer tells of the server's clock is taken for it.
   mutating func isBorneOut(_ serverTime: Stamp?, shownUs: Int64? = nil) -> Bool {
     guard let serverTime else { return true }
-    return toldClock.isBorneOut(
+    return clockCheck.isBorneOut(
       serverTime.timeUs, known: timeAtLeast, shownUs: shownUs, connection: connection,
       nowMs: clock.monotonicMs)
   }
