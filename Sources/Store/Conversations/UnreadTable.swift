@@ -190,7 +190,7 @@ extension UnreadTable {
     if let id = tally.marker?.id, !id.isEmpty, tally.named == nil { tally.named = id }
     (tally.marker, tally.top) = (nil, nil)
     try write(tally, .unsure, in: cid)
-    try clearTold(cid)
+    try clearServerMarker(cid)
   }
 
   /// An own mark is refused: the server counts without it, and its message may never come.
@@ -246,7 +246,7 @@ extension UnreadTable {
   /// What this user called read is taken back before the server did it: the marker goes back to
   /// where the server has it, or to the furthest message that it is still to be told.
   package func takeBackLastRead(_ id: [UInt8], in cid: Int64) throws(StoreFailure) {
-    var marker = try tx.unreadReader.toldMarker(cid)
+    var marker = try tx.unreadReader.serverMarker(cid)
     let kept = try tx.connection.statement(Queries.markersKept, cid)
     var targets: [[UInt8]] = []
     while try kept.step() { targets.append(kept.bytes(0)) }

@@ -104,10 +104,10 @@ extension RankTable {
       tally.marker = place
     }
     if let top = tally.top, top.time == time, let place = places[top.id] { tally.top = place }
-    if let told = try tx.unreadReader.toldMarker(cid), told.time == time,
+    if let told = try tx.unreadReader.serverMarker(cid), told.time == time,
       let place = places[told.id]
     {
-      try tx.conversationTable.note(toldMarker: place, of: cid)
+      try tx.conversationTable.note(serverMarker: place, of: cid)
     }
   }
 }
