@@ -1,6 +1,6 @@
 /// How a run of neighbours comes among the ranges (rules 7 to 10, 14, 23 to 25).
 ///
-/// A run is the truth for its stretch. Of each range of which it shows something, what lies between
+/// A run is the truth for its range. Of each range of which it shows something, what lies between
 /// two entries that it shows is judged, and what lies beyond stays where the run ends with the
 /// range, goes where the run claims an end of the log, and is split off otherwise.
 internal import Base
