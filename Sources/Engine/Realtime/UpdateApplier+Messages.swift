@@ -22,7 +22,7 @@ extension UpdateApplier {
   mutating func messages(
     _ conversation: [UInt8], items: [PushedItem]
   ) throws(StoreFailure) {
-    if memory.server.scheme.isLog { return try islands(conversation, items: items) }
+    if memory.server.scheme.isLog { return try insertDetached(conversation, items: items) }
     var record = try tx.conversation(creating: conversation)
     var readable = 0
     var newIDs = IDSet()
