@@ -117,7 +117,7 @@ extension PageMerge {
     let claim = scheme.claim(ingested.items, low: nil, high: present)
     if let bound = job.catchUp.bound, !scheme.isSequence || job.suspicion.isRevalidation {
       // Until the walk is over, trust in the known range ends at the bound. Numbers in a row are
-      // trusted but where a count has put all in doubt.
+      // trusted, but not where a count has made all unverified.
       try endTrust(atBound: bound)
       try keepTail(at: now)
     }
