@@ -45,7 +45,7 @@ extension UnreadTable {
       let isAsked = covered != nil || isMixed || tally.isExact
       if tally.number == nil || !isMixed && covered != nil {
         tally.number = max(count &- (covered ?? 0), min(count, tally.here))
-        (tally.top, tally.told) = (nil, tx.lsn &<< 1)
+        (tally.top, tally.counted) = (nil, tx.lsn &<< 1)
       }
       return try write(tally, isAsked ? .unsure : .inexact, in: cid)
     }
@@ -67,7 +67,7 @@ extension UnreadTable {
     tx.counting.unsettled[cid, default: .settle] = .settle
     tally.number = min((isRead ? 0 : count) &+ later, Limits.countMax)
     tally.top = newest
-    tally.told = tx.lsn &<< 1 | (isExact ? 1 : 0)
+    tally.counted = tx.lsn &<< 1 | (isExact ? 1 : 0)
     try write(tally, hasCome ? .unsure : .settle, in: cid)
     tx.counting.recounts[cid] = hasCome
   }

@@ -94,14 +94,14 @@ extension UnreadTable {
   /// How what happens now became known, as far as a number goes by it.
   private func source(of tally: UnreadCounters, isOwn: Bool) -> UnreadSource {
     if isOwn { return .own }
-    if let since = tx.receivedSince { return since <= tally.toldLSN ? .sure : .push }
+    if let since = tx.receivedSince { return since <= tally.countedLSN ? .sure : .push }
     if tx.origin == .pushed { return .push }
     guard isOfThisConnection(tally) else { return .shown }
     return tx.counting.losesNoPush ? .counted : .doubtful
   }
 
   private func isOfThisConnection(_ tally: UnreadCounters) -> Bool {
-    tx.counting.connectedAt.map { $0 < tally.toldLSN } ?? false
+    tx.counting.connectedAt.map { $0 < tally.countedLSN } ?? false
   }
 
   /// Something was read or deleted of which nothing is stored.
@@ -176,7 +176,7 @@ extension UnreadTable {
   package func outliveCount(from lsn: UInt64, in cid: Int64) throws(StoreFailure) {
     tx.counting.caughtUp = cid
     let tally = try tx.tally(cid)
-    if tally.toldLSN <= lsn { try write(tally, .inexact, in: cid) }
+    if tally.countedLSN <= lsn { try write(tally, .inexact, in: cid) }
   }
 
   /// What was counted is of a state that is lost, or in another order.
