@@ -108,8 +108,9 @@ package struct RetentionService {
   func slice() throws(Failure) -> Retention.Outcome {
     try client.input { engine, _ throws(Failure) in
       let memory = engine.memory
-      let (looked, told) = client.accessTimes.withLock { ($0.take(), $0.takeTold()) }
-      guard memory.retention.isDue(at: engine.lastLSN) || !looked.isEmpty || told != nil else {
+      let (looked, subscriber) = client.accessTimes.withLock { ($0.take(), $0.takeSubscriberSeq()) }
+      guard memory.retention.isDue(at: engine.lastLSN) || !looked.isEmpty || subscriber != nil
+      else {
         return Retention.Outcome(isIdle: true)
       }
       client.accessTimes.withLock { $0.beginSlice() }
@@ -122,7 +123,7 @@ package struct RetentionService {
           let control = try RetentionControl(tx)
           _ = try control.switchOn()
           try control.noteLooks(looked)
-          if let told { try control.noteTold(told) }
+          if let subscriber { try control.noteSubscriber(subscriber) }
           return try memory.retention.slice(
             tx, screens, serverUs: memory.server.timeUs, log: log)
         }
@@ -132,7 +133,7 @@ package struct RetentionService {
         }
         return outcome
       } catch {
-        client.accessTimes.withLock { $0.giveBack(looked, told: told) }
+        client.accessTimes.withLock { $0.giveBack(looked, subscriber: subscriber) }
         throw Failure(error)
       }
     }
