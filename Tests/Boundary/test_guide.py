@@ -115,6 +115,19 @@ class Guide(unittest.TestCase):
         self.addCleanup(server.stdout.close)
         return server.stdout.readline().split("tcp=")[1].split()[0]
 
+    def test_a_port_of_the_server_that_is_taken(self):
+        """The server names the option, the port and the reason."""
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            port = str(taken.getsockname()[1])
+            for option, other in (("--tcp-port", "--ws-port"), ("--ws-port", "--tcp-port")):
+                done = subprocess.run([SERVER, option, port, other, "0", "--messages", "0"],
+                                      capture_output=True, text=True, timeout=60)
+                self.assertEqual(
+                    (done.returncode, done.stderr, done.stdout),
+                    (1, f"Error: {option} {port}: Address already in use\n", ""))
+
     def test_a_chat_client(self):
         text = GUIDE.read_text(encoding="utf-8")
         port = self.served(text)
