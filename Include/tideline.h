@@ -19,6 +19,7 @@
 
     Threads: any function may be called from any thread. Calls on one client serialize inside the
     library, except reads, which run beside the writer. The library installs no signal handler.
+    Hooks run inside calls of the host, on its thread, with no lock of the library held.
 
     Fork: a client belongs to the process that opened it. In a forked child a call on the parent's
     handle is #TL_E_INVALID and changes nothing, `_close` and `_free` do nothing, and no `drop`
@@ -43,11 +44,12 @@
     batch, frame or difference.
 
     Structs: zero a struct that begins with `struct_size`, then set that member to its `sizeof`,
-    also if a call fills it. Zero in any field means "default"; `reserved` must be zero. `flags` are
-    those declared above the struct. Fields are only ever appended. A shorter struct of an older
-    caller is accepted; a longer one whose unknown tail is not zero is #TL_E_TOO_NEW. A size that no
-    version can have (under 8, over 4,096, or not a multiple of the struct's alignment), an unknown
-    flag and an unknown value of an enumeration are #TL_E_INVALID.
+    also if a call fills it. Zero in any field means the default that the field names, otherwise
+    plainly zero (UTC, no margin, the enumeration's 0); an empty view means none. `reserved` must be
+    zero. `flags` are those declared above the struct. Fields are only ever appended. A shorter
+    struct of an older caller is accepted; a longer one whose unknown tail is not zero is
+    #TL_E_TOO_NEW. A size that no version can have (under 8, over 4,096, or not a multiple of the
+    struct's alignment), an unknown flag and an unknown value of an enumeration are #TL_E_INVALID.
 
     In what the library fills, anything unknown or without meaning is 0, empty or NULL, unless said
     otherwise. `reserved_words` are zero, for later members: the size of a record stays.
@@ -182,22 +184,22 @@ enum {
 
 enum {
   TL_PROFILE_PAGE_SIZE_VARIES = 1u << 1,     ///< Takes a short page as no proof of an end.
-  TL_PROFILE_ABSENCE_IS_DELETION = 1u << 2, ///< Deletes a stored message that a complete answer
-                                            ///< omits.
-  TL_PROFILE_PUSH_LOSSLESS = 1u << 3, ///< Trusts that no push is dropped or reordered while
-                                      ///< connected.
-  TL_PROFILE_COUNTS_HIDDEN = 1u << 4, ///< Takes `total_count` as no proof, as it counts what is
-                                      ///< never shown.
-  TL_PROFILE_UNKNOWN_FRAMES = 1u << 5, ///< Stores frames of unknown types, and untyped objects, as
-                                       ///< events.
+  /// Deletes a stored message that a complete answer omits.
+  TL_PROFILE_ABSENCE_IS_DELETION = 1u << 2,
+  /// Trusts that no push is dropped or reordered while connected.
+  TL_PROFILE_PUSH_LOSSLESS = 1u << 3,
+  /// Takes `total_count` as no proof, as it counts what is never shown.
+  TL_PROFILE_COUNTS_HIDDEN = 1u << 4,
+  /// Stores frames of unknown types, and untyped objects, as events.
+  TL_PROFILE_UNKNOWN_FRAMES = 1u << 5,
   TL_PROFILE_DELETIONS_LATER = 1u << 6, ///< Learns deletions from `get_deleted_since` only: pages
                                         ///< and counts still show them. Implies
                                         ///< #TL_PROFILE_COUNTS_HIDDEN.
   TL_PROFILE_ORDER_NOT_TIME = 1u << 7, ///< Pages are not in `created_at` order: without
                                        ///< #TL_SERVER_SEQUENCE or #TL_SERVER_LOG opening is
                                        ///< #TL_E_UNSUPPORTED.
-  TL_PROFILE_OTHERS_EDIT = 1u << 8 ///< Accepts edits of others' messages, as by moderators;
-                                   ///< otherwise ignores them.
+  /// Accepts edits of others' messages, as by moderators; otherwise ignores them.
+  TL_PROFILE_OTHERS_EDIT = 1u << 8
 };
 
 /** Bits of `capabilities`: what the server can do beyond paging by offset. If one is missing, the
@@ -226,8 +228,8 @@ enum {
   TL_SERVER_LOG = 1u << 6,             ///< `get_entries`, and pushes of entries. Bound to the file.
   TL_SERVER_LOG_REFUSES = 1u << 7, ///< Rejects unknown cursors with `unknown_cursor`, never takes
                                    ///< one for another position. Needs #TL_SERVER_LOG.
-  TL_SERVER_LOG_EPOCH = 1u << 8 ///< Names an epoch, another one whenever its history was replaced.
-                                ///< Needs #TL_SERVER_LOG.
+  /// Names an epoch, another one whenever its history was replaced. Needs #TL_SERVER_LOG.
+  TL_SERVER_LOG_EPOCH = 1u << 8
 };
 
 /// Whose repeated sends the server recognizes.
@@ -248,8 +250,8 @@ typedef struct tl_profile {
   tl_ties ties;
   uint32_t capabilities;       ///< `TL_SERVER_` bits.
   int64_t time_resolution_us;  ///< Of `created_at`, max a day; 0: read from the strings.
-  uint32_t overlap_ms; ///< Each catch-up re-requests this much before the last known message, for
-                       ///< late commits; 0: 5,000.
+  /// Each catch-up re-requests this much before the last known message, for late commits; 0: 5,000.
+  uint32_t overlap_ms;
   uint32_t deletion_horizon_s; ///< How long the server reports a deletion; 0: for ever. Needs a
                                ///< server that tells its time, or a wall clock.
   int32_t zone_offset_min;     ///< Zone of times without one, minutes east of UTC, less than a day.
@@ -288,14 +290,13 @@ typedef struct tl_opened {
   tl_view payload;   ///< What to keep or send; valid until the call that ran the hook returns.
   uint32_t flags;    ///< `TL_PAYLOAD_` flags.
   uint32_t reserved;
-  tl_view searchable; ///< From `open`: text to search instead of the payload, or empty; valid as
-                      ///< `payload`.
+  /// From `open`: text to search instead of the payload, or empty; valid as `payload`.
+  tl_view searchable;
 } tl_opened;
 
-/** Decrypts one payload, inside #tl_client_receive or #tl_client_reopen_payloads on the caller's
-    thread, with no lock of the library held. It must not call the library. Return #TL_OK with `out`
-    filled, #TL_NONE when the key has not come yet (the message keeps its position, sealed), or any
-    failure (the same, and it is counted).
+/** Decrypts one payload, inside #tl_client_receive or #tl_client_reopen_payloads. It must not call
+    the library. Return #TL_OK with `out` filled, #TL_NONE when the key has not come yet (the
+    message keeps its position, sealed), or any failure (the same, and it is counted).
 
     A message stays open if the same content comes again and cannot be opened; an edit that cannot
     be is sealed. What this user sent or edited here then shows as written. */
@@ -312,11 +313,11 @@ typedef struct tl_unsealed {
 /** Encrypts one payload: `out->payload` is the JSON value for the server; other members stay zero.
     It is kept with the operation and used again for each try. It must not call the library.
 
-    Runs, with no lock of the library held, inside #tl_client_perform, #tl_client_send,
-    #tl_operation_edit, #tl_client_reopen_payloads; also inside #tl_client_receive for a follow-up
-    edit (a message was rewritten, and the frame shows that the server has the former text). Return
-    #TL_OK, or #TL_NONE when the key has not come yet: the operation waits (#TL_WAIT_SEAL) until
-    #tl_client_reopen_payloads. Any failure ends the call with #TL_E_REFUSED and nothing is kept. */
+    Runs inside #tl_client_perform, #tl_client_send, #tl_operation_edit, #tl_client_reopen_payloads;
+    also inside #tl_client_receive for a follow-up edit (a message was rewritten, and the frame
+    shows that the server has the former text). Return #TL_OK, or #TL_NONE when the key has not come
+    yet: the operation waits (#TL_WAIT_SEAL) until #tl_client_reopen_payloads. Any failure ends the
+    call with #TL_E_REFUSED and nothing is kept. */
 typedef tl_status (*tl_seal_hook)(void *context, const tl_unsealed *in, tl_opened *out);
 
 typedef int32_t tl_log_level;
@@ -327,14 +328,12 @@ enum {
   TL_LOG_DEBUG = 4
 };
 
-/** Receives one log line, UTF-8, inside a call of the host, with no lock of the library held.
-    `text` is never NULL and is valid until the hook returns. A line is a constant, with a number at
-    most: no key, path, id or message text. Of one kind 10 are written in a minute; the next one
-    says how many were left out. */
+/** Receives one log line, UTF-8. `text` is never NULL and is valid until the hook returns. A line
+    is a constant, with a number at most: no key, path, id or message text. Of one kind 10 are
+    written in a minute; the next one says how many were left out. */
 typedef void (*tl_log_hook)(void *context, tl_log_level level, const tl_view *text);
 
-/** Returns a monotonic time in milliseconds; for tests and replay. Like each hook it runs with no
-    lock of the library held. */
+/// Returns a monotonic time in milliseconds; for tests and replay.
 typedef int64_t (*tl_clock_hook)(void *context);
 
 enum {
@@ -355,9 +354,9 @@ typedef struct tl_policy_choice {
   int64_t age_us;    ///< As in #tl_sync_request; below 0 is 0.
 } tl_policy_choice;
 
-/** Chooses the policy of a request with #TL_POLICY_HOST, as on a metered network. Runs on the
-    thread of the request or poll, with no lock held; it may call the client, but not poll a window.
-    `out` begins as #TL_POLICY_CACHE_THEN_NETWORK; an invalid policy is treated as that. */
+/** Chooses the policy of a request with #TL_POLICY_HOST, as on a metered network. It may call the
+    client, but not poll a window. `out` begins as #TL_POLICY_CACHE_THEN_NETWORK; an invalid policy
+    is treated as that. */
 typedef void (*tl_policy_hook)(void *context, const tl_policy_question *question,
                                tl_policy_choice *out);
 
@@ -386,9 +385,9 @@ enum {
 };
 
 /** A byte store of the host's own, instead of a file (docs/howto/storage.md). It sees nothing but
-    ciphertext, and everything above it stays as it is. It keeps byte objects by name. Each function
-    but `drop` returns #TL_OK, #TL_E_LOCKED (the caller's number is not the newest any more),
-    #TL_E_FULL or #TL_E_STORAGE, as which any other value counts.
+    ciphertext; the library works as on a file. It keeps byte objects by name. Each function but
+    `drop` returns #TL_OK, #TL_E_LOCKED (the caller's number is not the newest any more), #TL_E_FULL
+    or #TL_E_STORAGE, as which any other value counts.
 
     - *Owner*: once another holder has acquired a name, each call with an older number fails with
       #TL_E_LOCKED and changes nothing, even one begun before. The number is checked in the same
@@ -430,8 +429,8 @@ enum {
   TL_OPEN_MEMORY = 1u << 0,         ///< Keeps everything in memory; no `path`, `key` or `storage`.
   TL_OPEN_EXISTING = 1u << 1,       ///< Fails with #TL_E_NOT_FOUND instead of creating the file.
   TL_OPEN_STRICT = 1u << 2, ///< Refuses a file whose log has a rejected tail (#TL_E_DAMAGED).
-  TL_OPEN_AUTO_MARK_READ = 1u << 3, ///< Marks messages of others read after `seen_ms` on screen:
-                                    ///< see #tl_window_show.
+  /// Marks messages of others read after `seen_ms` on screen: see #tl_window_show.
+  TL_OPEN_AUTO_MARK_READ = 1u << 3,
   TL_OPEN_AUTO_MARK_DELIVERED = 1u << 4, ///< Marks messages of others delivered on arrival.
   TL_OPEN_CATCH_UP_ALL = 1u << 5    ///< Starts #TL_SYNC_ALL on each connection.
 };
@@ -460,8 +459,8 @@ typedef struct tl_client_config {
   tl_seal_hook seal;          ///< NULL: payloads are sent as they are.
   void *seal_context;
   tl_drop_hook seal_drop;
-  uint32_t seen_ms; ///< Time on screen until a row is read, for #TL_OPEN_AUTO_MARK_READ; 0: 1,000;
-                    ///< max 3,600,000.
+  /// Time on screen until a row is read, for #TL_OPEN_AUTO_MARK_READ; 0: 1,000; max 3,600,000.
+  uint32_t seen_ms;
   uint32_t reserved;
   const tl_storage *storage;  ///< Keeps the bytes under the name `path`; NULL: a file. Copied.
   tl_policy_hook choose;      ///< For #TL_POLICY_HOST.
@@ -639,8 +638,8 @@ typedef int32_t tl_sync_kind;
 enum {
   TL_SYNC_LATEST = 0, ///< Everything newer than what is known, and deletions.
   TL_SYNC_OLDER = 1,  ///< Messages below the newest verified range, filling gaps.
-  TL_SYNC_LIVE = 2, ///< The newest messages, mostly one page, and deletions. A recorded gap may
-                    ///< stay below.
+  /// The newest messages, mostly one page, and deletions. A recorded gap may stay below.
+  TL_SYNC_LIVE = 2,
   TL_SYNC_CONVERSATIONS = 3, ///< The list of conversations with last messages; no `conversation`.
   TL_SYNC_ALL = 4 ///< #TL_SYNC_LIVE of each conversation known here; no `conversation`.
 };
@@ -650,10 +649,10 @@ typedef int32_t tl_policy;
 enum {
   TL_POLICY_CACHE_THEN_NETWORK = 0, ///< The cache now, the network when it can.
   TL_POLICY_CACHE_ONLY = 1,         ///< The cache: ends at once, requests nothing.
-  TL_POLICY_NETWORK_FIRST = 2, ///< The network; the cache after `limit_ms` or a failure. Later
-                               ///< answers are stored.
-  TL_POLICY_NETWORK_ONLY = 3, ///< The network, or failure: at once without a connection, or after
-                              ///< `limit_ms`.
+  /// The network; the cache after `limit_ms` or a failure. Later answers are stored.
+  TL_POLICY_NETWORK_FIRST = 2,
+  /// The network, or failure: at once without a connection, or after `limit_ms`.
+  TL_POLICY_NETWORK_ONLY = 3,
   TL_POLICY_MAX_AGE = 4, ///< The cache if the last successful catch-up began at most `age_us` ago,
                          ///< else #TL_POLICY_CACHE_THEN_NETWORK. Age 0 always requests.
   TL_POLICY_HOST = 5                ///< As `choose` of #tl_client_config says.
@@ -662,13 +661,13 @@ enum {
 typedef int32_t tl_basis;
 enum {
   TL_BASIS_CACHE = 0,  ///< What was stored, as of `as_of_us`; also if nothing had to be requested.
-  TL_BASIS_NETWORK = 1 ///< Complete answers, or pushes of all that is new
-                       ///< (#TL_PROFILE_PUSH_LOSSLESS).
+  /// Complete answers, or pushes of all that is new (#TL_PROFILE_PUSH_LOSSLESS).
+  TL_BASIS_NETWORK = 1
 };
 
 enum {
-  TL_SYNC_MARK_READ = 1u << 0 ///< Marks messages of others on fetched pages read, whatever the
-                              ///< configuration says.
+  /// Marks messages of others on fetched pages read, whatever the configuration says.
+  TL_SYNC_MARK_READ = 1u << 0
 };
 
 typedef struct tl_sync_request {
@@ -742,10 +741,10 @@ typedef struct tl_sync_status {
   uint32_t done;        ///< #TL_SYNC_ALL: conversations done.
   uint32_t total;       ///< #TL_SYNC_ALL: all conversations, 0 before it began.
   tl_basis basis;
-  tl_status reason; ///< #TL_OK, or why the network did not answer, even if `result` is #TL_OK by
-                    ///< the cache.
-  int64_t as_of_us; ///< Start (device clock) of the last successful catch-up; while this one runs,
-                    ///< of the one before.
+  /// #TL_OK, or why the network did not answer, even if `result` is #TL_OK by the cache.
+  tl_status reason;
+  /// Start (device clock) of the last successful catch-up; while this one runs, of the one before.
+  int64_t as_of_us;
   int64_t step_back_us; ///< #TL_SERVER_LOG: the largest backward step of `created_at` seen. A seek
                         ///< by time may be off by so much, and by more where no page was read.
 } tl_sync_status;
@@ -768,22 +767,22 @@ enum {
 
 enum {
   TL_MESSAGE_MINE = 1u << 0,
-  TL_MESSAGE_UNREAD = 1u << 1, ///< Of another user, not known to be read nor marked read here; no
-                               ///< event, not deleted.
+  /// Of another user, not known to be read nor marked read here; no event, not deleted.
+  TL_MESSAGE_UNREAD = 1u << 1,
   TL_MESSAGE_EDITED = 1u << 2,
   TL_MESSAGE_DELETED = 1u << 3,   ///< The server shows it as deleted.
   TL_MESSAGE_PINNED = 1u << 4,
   TL_MESSAGE_EVENT = 1u << 5,
   TL_MESSAGE_SEALED = 1u << 6,    ///< The payload is as received: it could not be opened yet.
-  TL_MESSAGE_UNVERIFIED = 1u << 7, ///< Not in a verified range: may be edited or deleted on the
-                                   ///< server.
+  /// Not in a verified range: may be edited or deleted on the server.
+  TL_MESSAGE_UNVERIFIED = 1u << 7,
   TL_MESSAGE_GAP_BEFORE = 1u << 8, ///< In a window: a gap lies before this row.
-  TL_MESSAGE_STALE = 1u << 9, ///< Edits, reactions, pins and receipts are not verified on this
-                              ///< connection.
+  /// Edits, reactions, pins and receipts are not verified on this connection.
+  TL_MESSAGE_STALE = 1u << 9,
   TL_MESSAGE_LISTENED = 1u << 10,  ///< This user has listened to it, or marked it so here.
   TL_MESSAGE_GONE = 1u << 11, ///< In a window: removed since the last poll; only `number` is set.
-  TL_MESSAGE_GAP_HEALING = 1u << 12, ///< The gap before will be filled by a request, due or under
-                                     ///< way.
+  /// The gap before will be filled by a request, due or under way.
+  TL_MESSAGE_GAP_HEALING = 1u << 12,
   TL_MESSAGE_MODERATED = 1u << 13, ///< The server says that a moderator changed or hid it.
   TL_MESSAGE_SILENT = 1u << 14   ///< An update of it asked not to notify the user.
 };
@@ -853,8 +852,8 @@ typedef struct tl_gap {
     whether newer entries exist, as of its end. */
 typedef struct tl_coverage {
   uint32_t struct_size;
-  uint32_t whole; ///< 1: nothing is missing from the first row to the last; without rows, where it
-                  ///< looked.
+  /// 1: nothing is missing from the first row to the last; without rows, where it looked.
+  uint32_t whole;
   tl_stop stop;
   uint32_t gap_count;        ///< Those that touch the page.
   const tl_gap *gaps;        ///< Oldest first; valid until the batch is freed.
@@ -1097,8 +1096,8 @@ typedef struct tl_entity_query {
   tl_entity_kind kind;
   tl_view conversation;       ///< For members: whose, or empty for all.
   tl_view id;                 ///< Only this one, or empty for all.
-  tl_view after_conversation; ///< With members of all: `conversation` of the last one of the page
-                              ///< before.
+  /// With members of all: `conversation` of the last one of the page before.
+  tl_view after_conversation;
   tl_view after_id;           ///< `id` of the last one of the page before, or empty.
   uint32_t limit;
   uint32_t reserved;
@@ -1172,8 +1171,8 @@ typedef struct tl_window_config {
   tl_view id;
   int64_t time_us;
   uint32_t rows_max;    ///< Messages in memory; 0: 2,000; 100 to 200,000.
-  uint32_t hold_ms; ///< How long a gap that heals is not drawn; 0: 1,000; max 60,000, or
-                    ///< #TL_WINDOW_HOLD_NONE.
+  /// How long a gap that heals is not drawn; 0: 1,000; max 60,000, or #TL_WINDOW_HOLD_NONE.
+  uint32_t hold_ms;
   tl_policy policy;
   uint32_t limit_ms;    ///< Of `policy`, as that of a sync, from the first poll on.
   uint32_t reserved;
@@ -1303,10 +1302,11 @@ tl_window_rows(tl_window *window, uint32_t first, uint32_t count, tl_batch **out
     @return #TL_NONE when it is not loaded. */
 TL_API TL_CHECK tl_status tl_window_find(tl_window *window, tl_view id, uint32_t *out);
 
-/** Requests the messages of the gap before a row. Reads a neighbour with #TL_MESSAGE_UNVERIFIED
-    again.
+/** Loads the messages of the gap before a row: from the cache where it has them all, otherwise
+    requested. Reads a neighbour with #TL_MESSAGE_UNVERIFIED again.
     @param row The row after the gap; the row count: after the last one.
-    @return #TL_NONE when no gap is there, #TL_E_OFFLINE, #TL_E_STORAGE. */
+    @return #TL_NONE when no gap is there, #TL_E_OFFLINE (some are not stored, and there is no
+        connection or the window is cache only), #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status tl_window_fill(tl_window *window, uint32_t row);
 
 /** Reports all rows on screen (`count` 0: none): stale ones are refreshed, and rows farthest from
@@ -1329,6 +1329,7 @@ TL_API TL_CHECK tl_status tl_window_show(tl_window *window, uint32_t first, uint
     would bring back what leaves. */
 TL_API TL_CHECK tl_status tl_window_trim(tl_window *window, uint32_t first, uint32_t count);
 
+/// What a window waits for. Operations have #tl_operation_wait.
 typedef int32_t tl_waiting;
 enum {
   TL_WAITING_NOTHING = 0,
@@ -1343,11 +1344,11 @@ enum {
 enum {
   TL_WINDOW_AT_START = 1u << 0,   ///< The first row is the conversation's first message.
   TL_WINDOW_AT_END = 1u << 1,     ///< New messages are added at the end.
-  TL_WINDOW_GAP_BEFORE = 1u << 2, ///< A gap is before the first row, or hides what an empty window
-                                  ///< lacks.
+  /// A gap is before the first row, or hides what an empty window lacks.
+  TL_WINDOW_GAP_BEFORE = 1u << 2,
   TL_WINDOW_GAP_AFTER = 1u << 3,
-  TL_WINDOW_MARKER_UNKNOWN = 1u << 4 ///< #TL_AT_UNREAD found no marker: the newest messages are
-                                     ///< shown, until the next load.
+  /// #TL_AT_UNREAD found no marker: the newest messages are shown, until the next load.
+  TL_WINDOW_MARKER_UNKNOWN = 1u << 4
 };
 
 /// As of the last poll.
@@ -1398,15 +1399,15 @@ typedef struct tl_list_config {
     was read or removed, or when all counted messages have arrived.
 
     It is exact (#TL_CONVERSATION_UNREAD_EXACT) if it was counted on this connection (or on the last
-    one, until this one has told of the conversation), and everything since is accounted for.
-    Exceptions:
+    one, until this one has told of the conversation), and everything since is accounted for. So it
+    stays exact offline, where the server may have more. Exceptions:
     - After the server refused a read mark, `unread` and the rows' #TL_MESSAGE_UNREAD can differ.
     - A count from a read marker below the one here is left aside, and the server is asked again. A
       count without a marker is believed: it can be too high and say exact. */
 enum {
   TL_CONVERSATION_PENDING = 1u << 0, ///< Made here, not yet by the server; `id` is its client id.
-  TL_CONVERSATION_UNREAD_EXACT = 1u << 1, ///< `unread` is the server's number; otherwise that may
-                                          ///< be another one.
+  /// `unread` is the server's number, counted on this connection or the last one: see above.
+  TL_CONVERSATION_UNREAD_EXACT = 1u << 1,
   TL_CONVERSATION_HAS_PENDING = 1u << 2,  ///< Messages of this user wait to be sent.
   TL_CONVERSATION_HAS_STUCK = 1u << 3,    ///< A send is unknown or refused.
   TL_CONVERSATION_GONE = 1u << 4 ///< In a list: removed since the last poll; only `number` is set.
@@ -1530,8 +1531,8 @@ typedef struct tl_fold {
 } tl_fold;
 
 /** Decides whether a message folds, and gives it 64 bits. It must depend on the message alone; it
-    is called again when that changes. Runs in #tl_items_poll with no lock held, and must not poll
-    the window or the items. */
+    is called again when that changes. Runs in #tl_items_poll, and must not poll the window or the
+    items. */
 typedef void (*tl_fold_hook)(void *context, const tl_message *message, tl_fold *answer);
 
 typedef struct tl_items_config {
@@ -1566,8 +1567,8 @@ enum {
   TL_ITEM_OPENED = 1u << 1,       ///< One message of an open group.
   TL_ITEM_GROUP_FIRST = 1u << 2,  ///< The oldest of an open group.
   TL_ITEM_GROUP_LAST = 1u << 3,   ///< The newest of an open group.
-  TL_ITEM_RUN_FIRST = 1u << 4, ///< The item before has another sender or kind, or something is
-                               ///< drawn between.
+  /// The item before has another sender or kind, or something is drawn between.
+  TL_ITEM_RUN_FIRST = 1u << 4,
   TL_ITEM_RUN_LAST = 1u << 5,     ///< The same of the item after.
   TL_ITEM_NEW_DAY = 1u << 6,      ///< The message before is of another day, or there is none.
   TL_ITEM_TIME_GAP = 1u << 7,     ///< More than `gap_min` since the message before.
@@ -1681,8 +1682,8 @@ TL_API void tl_items_free(tl_items *items);
 
 /// Flags of #tl_client_perform and #tl_send.
 enum {
-  TL_PERFORM_UPLOAD = 1u << 0 ///< Waits for #tl_operation_uploaded of the attachment;
-                              ///< `send_message` only.
+  /// Waits for #tl_operation_uploaded of the attachment; `send_message` only.
+  TL_PERFORM_UPLOAD = 1u << 0
 };
 
 /** Does one thing for the user: at once on screen, on the server when it can.
@@ -1749,6 +1750,7 @@ enum {
   TL_OPERATION_SENT = 5       ///< Done; `result` is the answer. The last 1,000 are remembered.
 };
 
+/// What a queued or unknown operation waits for. Windows have #tl_waiting.
 typedef int32_t tl_operation_wait;
 enum {
   TL_WAIT_NOTHING = 0,
@@ -1774,8 +1776,8 @@ typedef struct tl_operation {
   tl_view client_id;
   tl_view request;          ///< JSON object: its other parameters, the payload as passed.
   tl_view result;           ///< JSON value: `data` of the answer.
-  tl_view error_code; ///< `code` of the server's last error; or `upload_failed`, `seal_failed`,
-                      ///< `not_sent`.
+  /// `code` of the server's last error; or `upload_failed`, `seal_failed`, `not_sent`.
+  tl_view error_code;
   tl_view error_text;       ///< `message` of that error.
   uint64_t reserved_words[8];
 } tl_operation;
@@ -1875,8 +1877,8 @@ typedef struct tl_draft {
   uint32_t reserved;
   tl_view conversation; ///< Id, or the client id of one made here.
   tl_view text;         ///< Any bytes, max 64 KiB; empty removes the draft.
-  tl_view reply_to; ///< Or empty. A send's client id becomes the message's id once the server gives
-                    ///< it.
+  /// Or empty. A send's client id becomes the message's id once the server gives it.
+  tl_view reply_to;
 } tl_draft;
 
 /** Keeps one draft a conversation.
@@ -1887,7 +1889,7 @@ typedef struct tl_draft {
     @return #TL_E_TOO_LARGE, #TL_E_STORAGE, #TL_E_FULL. */
 TL_API TL_CHECK tl_status tl_client_draft(tl_client *client, const tl_draft *draft);
 
-/** Marks messages as delivered to this device, as durable as #tl_client_mark_read.
+/** Marks messages as delivered to this device, like #tl_client_mark_read.
     @return As #tl_client_mark_read. */
 TL_API TL_CHECK tl_status
 tl_client_mark_delivered(tl_client *client, tl_view conversation, const tl_view *ids, size_t count);
@@ -1901,8 +1903,7 @@ tl_client_mark_delivered(tl_client *client, tl_view conversation, const tl_view 
 TL_API TL_CHECK tl_status
 tl_client_mark_read(tl_client *client, tl_view conversation, const tl_view *ids, size_t count);
 
-/** Marks messages, such as voice messages, as listened to by this user, as durable
-    as #tl_client_mark_read.
+/** Marks messages as listened to by this user, like #tl_client_mark_read.
     @return As #tl_client_mark_read. */
 TL_API TL_CHECK tl_status
 tl_client_mark_listened(tl_client *client, tl_view conversation, const tl_view *ids, size_t count);
@@ -2027,8 +2028,8 @@ typedef struct tl_searched {
   uint32_t has_more;
   uint32_t is_cut;       ///< 1: only the beginning of a long text was searched for.
   uint32_t sealed; ///< Sealed messages (of the named conversation, if any), counted up to 10,000.
-  uint32_t partial; ///< Conversations with gaps or older messages that are not here; of a named one
-                    ///< 1 or 0.
+  /// Conversations with gaps or older messages that are not here; of a named one 1 or 0.
+  uint32_t partial;
   uint64_t unbuilt; ///< Of `total`: not reached by #tl_search_build, and up to 10,000 messages that
                     ///< wait to be indexed and were not searched.
   uint64_t total;        ///< Local ids in use when the build began, and those waiting messages.
@@ -2073,8 +2074,8 @@ enum {
 typedef struct tl_unsearched {
   uint64_t number;
   tl_view conversation;
-  int64_t whole_from_us; ///< Complete from this server time up to the last catch-up; 0: its start,
-                         ///< INT64_MAX: none of it.
+  /// Complete from this server time up to the last catch-up; 0: its start, INT64_MAX: none of it.
+  int64_t whole_from_us;
   uint32_t flags;
   uint32_t sealed;       ///< Sealed messages, counted up to 10,000.
   uint64_t reserved_words[8];
@@ -2135,12 +2136,12 @@ typedef struct tl_budget {
   uint64_t bytes;
   uint64_t messages_each;  ///< In each conversation.
   uint64_t bytes_each;
-  int64_t age_us; ///< Older messages go. With #TL_SERVER_LOG only `server_time` tells the age:
-                  ///< without it none go.
+  /// Older messages go. With #TL_SERVER_LOG only `server_time` tells the age: without it none go.
+  int64_t age_us;
   int64_t young_us;        ///< Younger messages stay, whatever the bounds say.
 } tl_budget;
 
-/** Sets how much to keep, until the client is closed; NULL: no bounds.
+/** Sets the budget of the cache until the client is closed; NULL: no bounds.
 
     Messages beyond the budget go in slices, one in a call of #tl_client_advance, which then has an
     early deadline, or by #tl_client_purge: the oldest of a conversation first; for a total, those
@@ -2173,7 +2174,7 @@ enum {
   TL_ROOM_OVER = 1u << 1
 };
 
-/// What is stored, and what was purged since the first budget.
+/// Storage in use, and what was purged since the first budget.
 typedef struct tl_room {
   uint32_t struct_size;
   uint32_t flags;
@@ -2184,7 +2185,7 @@ typedef struct tl_room {
   uint64_t free_bytes;      ///< Unused bytes of the file.
 } tl_room;
 
-/** Reads how much is stored, of all conversations if `conversation` is empty.
+/** Reads how much storage is in use, by all conversations if `conversation` is empty.
 
     Without a budget nothing is counted. Until #TL_ROOM_COUNTED is set, `messages` and `bytes` are
     what was counted so far, and nothing is purged. Purged messages are counted from the first
@@ -2193,9 +2194,8 @@ typedef struct tl_room {
 TL_API TL_CHECK tl_status tl_client_room(tl_client *client, tl_view conversation, tl_room *out);
 
 /** Gives at most `size` bytes of a source from `offset` on; `*got` 0: there are no more for now.
-    Runs in #tl_work_step with no lock of the library held. Anything but #TL_OK fails that step with
-    #TL_E_STORAGE and "the host's function that reads the source failed"; the next step asks for the
-    same bytes. */
+    Runs in #tl_work_step, as a hook. Anything but #TL_OK fails that step with #TL_E_STORAGE and
+    "the host's function that reads the source failed"; the next step asks for the same bytes. */
 typedef tl_status (*tl_import_read)(void *context, uint64_t offset, uint8_t *bytes, size_t size,
                                     size_t *got);
 
@@ -2213,8 +2213,8 @@ typedef struct tl_import {
   uint64_t size;         ///< Bytes of the source, for the progress; 0: unknown.
   tl_import_read read;
   void *context;
-  tl_drop_hook drop; ///< Releases `context`, or NULL; once, when the work is freed or the call
-                     ///< failed.
+  /// Releases `context`, or NULL; once, when the work is freed or the call failed.
+  tl_drop_hook drop;
 } tl_import;
 
 /** Gives the work that imports messages of an older cache, decrypted by the host. They are protocol
@@ -2279,7 +2279,7 @@ typedef struct tl_export {
   uint32_t struct_size;
   uint32_t flags;        ///< Zero.
   tl_view conversation;
-  tl_export_write write; ///< Receives the lines in #tl_work_step, with no lock held.
+  tl_export_write write; ///< Receives the lines in #tl_work_step, as a hook.
   void *context;
   tl_drop_hook drop;     ///< As that of #tl_import.
 } tl_export;
@@ -2338,8 +2338,8 @@ TL_API TL_CHECK tl_status tl_client_stats(tl_client *client, tl_stats *out);
 
 /** Arithmetic of an endless list on a screen: where rows of different heights, few of them
     measured, are placed while others come and go. It needs no client, draws nothing and reads no
-    clock. Calls on one viewport take turns inside the library, from whichever threads. An update or
-    layout costs O(log n) and the rows it touches or gives.
+    clock. Calls on one viewport take turns inside the library. An update or layout costs O(log n)
+    and the rows it touches or gives.
 
     A host passes the steps of its list, scrolls, and after each of these asks for a layout:
 
@@ -2368,8 +2368,8 @@ TL_API TL_CHECK tl_status tl_client_stats(tl_client *client, tl_stats *out);
 typedef struct tl_viewport tl_viewport;
 
 enum {
-  TL_VIEWPORT_BOTTOM_UP = 1u << 0, ///< The anchor is the lowest visible row; a short list is at the
-                                   ///< bottom.
+  /// The anchor is the lowest visible row; a short list is at the bottom.
+  TL_VIEWPORT_BOTTOM_UP = 1u << 0,
   TL_VIEWPORT_REVERSED = 1u << 1,   ///< Row 0 is the lowest: the newest message.
   TL_VIEWPORT_HOLD_TOP = 1u << 2,   ///< Keeps the top end in view, once there, when rows are added.
   TL_VIEWPORT_HOLD_BOTTOM = 1u << 3 ///< The same of the bottom end.
@@ -2560,8 +2560,8 @@ typedef struct tl_viewport_status {
   int64_t total;          ///< Height of all rows, as far as known.
   int64_t above;          ///< How far one can scroll up; `below`: down.
   int64_t below;
-  int64_t overscroll; ///< How far rows are pulled beyond the top end, or, if negative, beyond the
-                      ///< bottom end.
+  /// How far rows are pulled beyond the top end, or, if negative, beyond the bottom end.
+  int64_t overscroll;
   uint32_t bar_start;     ///< Where the thumb begins, of #TL_VIEWPORT_BAR_TRACK.
   uint32_t bar_size;      ///< Its length; the whole track if there is nothing to scroll.
 } tl_viewport_status;

@@ -227,7 +227,7 @@ static void host(int hooks) {
   alarm(0);
 }
 
-/* header: "Like each hook it runs with no lock of the library held." */
+/* header: "Hooks run inside calls of the host, on its thread, with no lock of the library held." */
 static void the_clock_calls(void) {
   host(CLOCK);
   CHECK(world.clocked > 100 && world.dropped == 0);

@@ -34,7 +34,7 @@ static tl_status next(tl_client *client) {
   return status;
 }
 
-/* header: "It sees nothing but ciphertext, and everything above it stays as it is." */
+/* header: "It sees nothing but ciphertext; the library works as on a file." */
 static void it_keeps_what_a_file_keeps(void) {
   mem_storage *memory = mem_new(MEM_GOOD);
   tl_storage table = mem_table(memory);

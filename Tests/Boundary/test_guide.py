@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
@@ -114,6 +115,19 @@ class Guide(unittest.TestCase):
         self.addCleanup(server.stdout.close)
         return server.stdout.readline().split("tcp=")[1].split()[0]
 
+    def test_a_port_of_the_server_that_is_taken(self):
+        """The server names the option, the port and the reason."""
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            port = str(taken.getsockname()[1])
+            for option, other in (("--tcp-port", "--ws-port"), ("--ws-port", "--tcp-port")):
+                done = subprocess.run([SERVER, option, port, other, "0", "--messages", "0"],
+                                      capture_output=True, text=True, timeout=60)
+                self.assertEqual(
+                    (done.returncode, done.stderr, done.stdout),
+                    (1, f"Error: {option} {port}: Address already in use\n", ""))
+
     def test_a_chat_client(self):
         text = GUIDE.read_text(encoding="utf-8")
         port = self.served(text)
@@ -129,6 +143,61 @@ class Guide(unittest.TestCase):
                     self.assertEqual(run[-1].stdout, what)
         self.assertEqual([done.returncode for done in run].count(-signal.SIGKILL), 1)
         self.assertEqual(len(run), 6)
+
+    def test_a_chat_client_without_a_server(self):
+        """A program that waits for a server says so, in the words of the page."""
+        text = GUIDE.read_text(encoding="utf-8")
+        with socket.socket() as taken, tempfile.TemporaryDirectory() as folder:
+            taken.bind(("127.0.0.1", 0))           # nobody listens there
+            port = str(taken.getsockname()[1])
+            saved(folder, text)
+            waiting = subprocess.Popen([sys.executable, "open.py", port], cwd=folder, text=True,
+                                       env=ENVIRONMENT, stderr=subprocess.PIPE)
+            self.addCleanup(waiting.stderr.close)
+            self.addCleanup(waiting.wait)
+            self.addCleanup(waiting.kill)
+            guard = threading.Timer(60, waiting.kill)
+            self.addCleanup(guard.cancel)
+            guard.start()
+            lines = [waiting.stderr.readline() for _ in range(2)]
+        self.assertEqual(lines[0], lines[1])
+        self.assertIn(f"`{lines[0].strip().replace(port, '7400')}`", text)
+
+    def test_a_chat_client_before_step_1(self):
+        """Each later program names the step that was left out, in an empty folder."""
+        text = GUIDE.read_text(encoding="utf-8")
+        port = self.served(text)
+        names = [name for kind, name, *_ in steps(text) if kind == "run" and name != "open.py"]
+        self.assertEqual(len(names), 5)
+        for name in names:
+            with self.subTest(name), tempfile.TemporaryDirectory() as folder:
+                saved(folder, text)
+                done = python(folder, name, port)
+                self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
+                self.assertEqual(done.stderr, "no conversation is stored in this folder; "
+                                              f"run step 1 first: python3 open.py {port}\n")
+
+    def test_a_chat_client_killed_in_any_order(self):
+        """The programs of step 5 run any number of times in any order; no send is doubled."""
+        text = GUIDE.read_text(encoding="utf-8")
+        port = self.served(text)
+        with tempfile.TemporaryDirectory() as folder:
+            saved(folder, text)
+            self.assertEqual(python(folder, "open.py", port).returncode, 0)
+            for crashes in (0, 1, 3, 0, 2):
+                for _ in range(crashes):
+                    killed = python(folder, "crash.py", port)
+                    self.assertEqual(killed.returncode, -signal.SIGKILL, killed.stderr)
+                done = python(folder, "restart.py", port)
+                if crashes == 0:
+                    self.assertEqual((done.returncode, done.stderr),
+                                     (1, "no message waits: run crash.py first\n"))
+                else:
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    states, times = [line.split(": ")[1].split() for line in
+                                     done.stdout.splitlines()]
+                    self.assertEqual(set(states), {"QUEUED"})
+                    self.assertEqual(times, ["1"] * len(states))
 
     def test_a_bot(self):
         """Each message is answered once: over kills, in conversations that began while it was
@@ -175,6 +244,23 @@ class Guide(unittest.TestCase):
         self.assertEqual(first.stdout.splitlines()[-1], "['ahoj', 'hi'] complete: True")
         self.assertNotIn("after_ts", first.stdout)
         self.assertIn('"after_ts":"2026-02-15T22:16:04"', second.stdout)
+
+    @unittest.skipUnless((ROOT / "out" / "lib").exists(), "needs what `make` has made")
+    def test_the_commands_of_the_readme(self):
+        """Three commands lead from a clone to the first program; the first one is `make`."""
+        text = (ROOT / "README.md").read_text(encoding="utf-8")
+        section = text.split("## In Python")[1].split("\n## ")[0]
+        make, *rest = re.search(r"^```sh\n(.*?)^```", section, re.M | re.S).group(1).splitlines()
+        self.assertEqual((make.split("#")[0].strip(), len(rest)), ("make", 2))
+        names = ("TIDELINE_LIBRARY", "PYTHONPATH")
+        alone = {name: value for name, value in os.environ.items() if name not in names}
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("examples", "out"):
+                os.symlink(ROOT / name, pathlib.Path(folder, name))
+            done = subprocess.run(["sh", "-ec", "\n".join(rest)], cwd=folder, env=alone, text=True,
+                                  capture_output=True, timeout=60)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(done.stdout.splitlines()[-1], "['ahoj', 'hi'] complete: True")
 
     def test_the_how_to_pages(self):
         """Each page's Python runs as it stands, on a client with messages."""

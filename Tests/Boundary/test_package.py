@@ -155,6 +155,14 @@ class Values(unittest.TestCase):
 
 
 class KeyFiles(unittest.TestCase):
+    def test_a_key_that_is_text_is_told_what_is_wanted(self):
+        for key, kind in (("k" * 32, "str"), (7, "int"), (bytearray(32), "bytearray")):
+            with self.assertRaisesRegex(
+                    TypeError, f"^the key is 32 random bytes, of type bytes, and not {kind}; "
+                               r"tideline\.key_file\(path\) makes and reads one$"):
+                tideline.Client("a.tideline", key, user_id="me")
+        self.assertFalse(os.path.exists("a.tideline"))
+
     def test_nobody_else_reads_a_key_file(self):
         """Not for a moment: it is created so, with any mask of the process."""
         self.addCleanup(os.umask, os.umask(0))

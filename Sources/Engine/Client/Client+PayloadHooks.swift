@@ -17,7 +17,7 @@ extension Client {
       payload: payload)
     if let message = request.message {
       let send = try record { rx throws(StoreFailure) in try rx.operation(clientID: message) }
-      if let send, send.verb == .sendMessage, send.isUntold {
+      if let send, send.verb == .sendMessage, send.isUnsent {
         // It becomes the text of that message.
         draft.isSealedAsSend = true
         sealable.clientID = message

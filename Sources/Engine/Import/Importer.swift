@@ -1,6 +1,6 @@
 /// Taking in an older cache: messages of a file of the host's.
 ///
-/// Rule protected: what is imported claims nothing. Its rows are islands with gaps around them
+/// Rule protected: what is imported claims nothing. Its rows are detached, with gaps around them
 /// until the server shows them; a row that a whole answer does not show goes, and speaks for no
 /// restore. What the server has told, and what it has deleted, stays as it is. How far an import is
 /// stands in the transaction of what it took.

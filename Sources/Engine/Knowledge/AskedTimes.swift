@@ -38,8 +38,6 @@ struct AskedTimes {
     known.updateValue(time, forKey: subject)
   }
 
-  mutating func remove(_ subject: Subject) { known[subject] = nil }
-
   mutating func removeAll() { known = [:] }
 }
 

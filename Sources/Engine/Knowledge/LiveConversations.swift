@@ -1,7 +1,7 @@
 /// Which conversations follow the present on this connection.
 ///
-/// Rule protected: one is live from the end of a catch-up until something puts in doubt what was
-/// claimed of it. It is remembered then that it was, for it catches up anew by itself.
+/// Rule protected: one is live from the end of a catch-up until something makes what was
+/// claimed of it unverified. It is remembered then that it was, for it catches up anew by itself.
 internal import Base
 
 struct LiveConversations {

@@ -24,9 +24,9 @@ struct RestoreDetection {
   private var evidence: [[UInt8]: Evidence] = [:]
   /// Where a server showed what it had said was deleted, and when it first did.
   private var buried: [[UInt8]: Evidence] = [:]
-  /// Where an earlier process may have left something in doubt, and that was looked at.
+  /// Where an earlier process may have suspected rows, and that was looked at.
   private var recalled: Set<[UInt8]> = []
-  /// Evidence was let go of: whatever is unverified may be in doubt.
+  /// Evidence was let go of: whatever is unverified may be suspected.
   private var isForgetful = false
   /// When the next look is due.
   private var dueMs: [[UInt8]: Int64] = [:]
@@ -35,22 +35,22 @@ struct RestoreDetection {
   /// How many connections there were.
   private var connection: UInt64 = 0
 
-  /// Whether a whole answer has lacked this row, and another one has not been heard yet.
+  /// Whether a whole answer has lacked this row, and no other one has come yet: it is suspected.
   func isDoubted(_ id: [UInt8], in conversation: [UInt8]) -> Bool {
     isForgetful || evidence[conversation]?.missing.contains(id) ?? false
   }
 
-  /// What is in doubt in a conversation.
+  /// The rows of a conversation that are suspected to be missing on the server.
   func doubted(in conversation: [UInt8]) -> Set<[UInt8]> { evidence[conversation]?.missing ?? [] }
 
-  /// Whether nothing is known of what may be in doubt in a conversation: another process may have
-  /// heard the answer that lacked it.
+  /// Whether nothing is known of suspected rows in a conversation: another process may have
+  /// received the answer that lacked them.
   func mustRecall(_ conversation: [UInt8]) -> Bool {
     !isForgetful && evidence[conversation] == nil && !recalled.contains(conversation)
   }
 
-  /// An answer that an earlier process heard, on another connection, has lacked these rows. Gives
-  /// the look that is due for them: pages of what is new need not come down there.
+  /// An answer that an earlier process received, on another connection, has lacked these rows.
+  /// Gives the look that is due for them: pages of what is new need not come down there.
   mutating func recall(_ missing: [Position], in conversation: [UInt8]) -> Check? {
     noteRecalled(conversation)
     guard let lowest = missing.min(), evidence.count < Limits.restoresDoubted else { return nil }
@@ -67,9 +67,9 @@ struct RestoreDetection {
     recalled.insert(conversation)
   }
 
-  /// A whole answer lacks these rows; `unseen` are those in doubt that it did not speak of. True
+  /// A whole answer lacks these rows; `unseen` are suspected ones outside of its range. True
   /// where an earlier answer that counts beside it lacked some of the same rows, and this one shows
-  /// none that the other lacked. Else what is in doubt is kept, and another look is due.
+  /// none that the other lacked. Else the suspected rows are kept, and another look is due.
   mutating func confirms(
     _ missing: [[UInt8]], unseen: Set<[UInt8]>, lowest: Position, in conversation: [UInt8],
     askedMs: Int64, nowMs: Int64
@@ -124,7 +124,7 @@ struct RestoreDetection {
   /// The count agrees.
   mutating func clearBuried(_ conversation: [UInt8]) { buried[conversation] = nil }
 
-  /// A whole answer lacks nothing, and spoke of all that was in doubt but these.
+  /// A whole answer lacks nothing, and covered all suspected rows but these.
   mutating func keep(_ unseen: Set<[UInt8]>, in conversation: [UInt8]) {
     if unseen.isEmpty { return clear(conversation) }
     evidence[conversation]?.missing = unseen

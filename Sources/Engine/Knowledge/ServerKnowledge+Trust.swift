@@ -1,4 +1,4 @@
-/// What a row that came from no page puts in doubt: claims and watermarks go back.
+/// A row that came from no page lowers claims and watermarks.
 internal import Base
 internal import Store
 internal import Timeline

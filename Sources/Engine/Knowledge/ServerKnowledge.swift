@@ -19,9 +19,9 @@ struct ServerKnowledge {
   /// By how much the server's clock was seen to be ahead of the one that runs since the device's
   /// start.
   private var aheadOfStartUs: Int64?
-  private var toldClock = ToldClock()
-  /// What an answer of this connection told of the server's clock last, and when that was.
-  private var told: (us: Int64, ms: Int64)?
+  private var clockCheck = ServerClockCheck()
+  /// What an answer of this connection stated of the server's clock last, and when that was.
+  private var stated: (us: Int64, ms: Int64)?
   /// How many connections there were.
   private var connection: UInt64 = 0
 
@@ -63,7 +63,7 @@ struct ServerKnowledge {
   /// Whether a watermark stands ahead of the server's clock, which was wrong then and is right
   /// now: what happened since the clock was wrong is not known, so all is asked for.
   func isAhead(_ watermark: Watermark?) -> Bool {
-    guard let known = toldClock.surelyUs, let watermark else { return false }
+    guard let known = clockCheck.surelyUs, let watermark else { return false }
     return watermark.timeUs > known.saturating(plus: WatermarkPolicy.dayUs)
   }
 
@@ -84,13 +84,13 @@ struct ServerKnowledge {
   }
 
   /// What this connection told of the server's clock, where nothing speaks against it.
-  var surelyUs: Int64? { toldClock.surelyUs }
+  var surelyUs: Int64? { clockCheck.surelyUs }
 
   /// What the server's own clock shows now, by the last answer of this connection that told it.
   private func ownTimeUs(at now: Instant) -> Int64? {
-    told.map { told in
-      let sinceMs = now.monotonicMs.saturating(minus: told.ms)
-      return told.us.saturating(plus: min(max(0, sinceMs), 1 << 50) &* 1_000)
+    stated.map { stated in
+      let sinceMs = now.monotonicMs.saturating(minus: stated.ms)
+      return stated.us.saturating(plus: min(max(0, sinceMs), 1 << 50) &* 1_000)
     }
   }
 
@@ -110,7 +110,7 @@ struct ServerKnowledge {
 
   /// The greatest stamp of a page that the other server times bear out.
   func plausibleTime(
-    _ ingested: Ingested, told serverTime: Stamp?, at now: Instant
+    _ ingested: Ingested, stated serverTime: Stamp?, at now: Instant
   ) -> Int64? {
     WatermarkPolicy.greatestPlausible(
       ingested.stamps.map(\.stamp.timeUs).ascending(), known: facts.serverTimeUs,
@@ -121,8 +121,8 @@ struct ServerKnowledge {
   func plausibleTop(
     _ page: Page, from ingested: Ingested, at now: Instant, borneOutUs: Int64?
   ) -> (position: Position, stamp: Stamp)? {
-    let told = page.serverTime
-    let times = [plausibleTime(ingested, told: told, at: now), borneOutUs].compactMap { $0 }
+    let stated = page.serverTime
+    let times = [plausibleTime(ingested, stated: stated, at: now), borneOutUs].compactMap { $0 }
     guard let greatest = times.max() else { return nil }
     return ingested.stamps.filter { $0.stamp.timeUs <= greatest }
       .max { $0.position < $1.position }
@@ -132,8 +132,8 @@ struct ServerKnowledge {
 
   mutating func connect() {
     connection &+= 1
-    toldClock.connect()
-    told = nil
+    clockCheck.connect()
+    stated = nil
   }
 
   /// An answer came now.
@@ -142,7 +142,7 @@ struct ServerKnowledge {
   /// Whether what an answer tells of the server's clock is taken for it.
   mutating func isBorneOut(_ serverTime: Stamp?, shownUs: Int64? = nil) -> Bool {
     guard let serverTime else { return true }
-    return toldClock.isBorneOut(
+    return clockCheck.isBorneOut(
       serverTime.timeUs, known: timeAtLeast, shownUs: shownUs, connection: connection,
       nowMs: clock.monotonicMs)
   }
@@ -154,12 +154,12 @@ struct ServerKnowledge {
     // The server's own word on its clock also mends what a lone stamp had set.
     if let serverTime = page.serverTime?.timeUs {
       facts.serverTimeUs = serverTime
-      if serverTime == surelyUs { told = (serverTime, now.monotonicMs) }
-      noteClock(serverTime, isTold: true, at: now)
+      if serverTime == surelyUs { stated = (serverTime, now.monotonicMs) }
+      noteClock(serverTime, isStated: true, at: now)
     }
-    if let time = plausibleTime(ingested, told: page.serverTime, at: now) {
+    if let time = plausibleTime(ingested, stated: page.serverTime, at: now) {
       facts.serverTimeUs = max(facts.serverTimeUs ?? .min, time)
-      noteClock(time, isTold: false, at: now)
+      noteClock(time, isStated: false, at: now)
     }
   }
 
@@ -171,16 +171,16 @@ struct ServerKnowledge {
       [time], known: facts.serverTimeUs, serverTime: nil, wallUs: now.wallUs)
     if let plausible {
       facts.serverTimeUs = max(facts.serverTimeUs ?? .min, plausible)
-      noteClock(plausible, isTold: false, at: now)
+      noteClock(plausible, isStated: false, at: now)
     }
   }
 
   /// The server's clock is past `time`, or shows it where the server says so.
-  private mutating func noteClock(_ time: Int64, isTold: Bool, at now: Instant) {
+  private mutating func noteClock(_ time: Int64, isStated: Bool, at now: Instant) {
     guard profile.deletionHorizonUs > 0 else { return }
     func ahead(of clockUs: Int64, before: Int64?) -> Int64 {
       let seen = time &- clockUs
-      return isTold ? seen : max(seen, before ?? seen)
+      return isStated ? seen : max(seen, before ?? seen)
     }
     if let wall = now.wallUs { facts.clockAheadUs = ahead(of: wall, before: facts.clockAheadUs) }
     aheadOfStartUs = ahead(of: now.monotonicMs &* 1_000, before: aheadOfStartUs)

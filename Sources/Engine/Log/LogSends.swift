@@ -29,7 +29,7 @@ struct LogSends {
     if record.state != .done {
       record.state = .answered
       // How many requests of the log had been issued then.
-      record.toldAfter = Int64(clamping: try LogRanges(tx).load(cid).facts.issued)
+      record.sentAfter = Int64(clamping: try LogRanges(tx).load(cid).facts.issued)
       if record.verb == .sendMessage, let id { record.target = id }
       record.errorCode = nil
       record.errorText = nil
@@ -45,7 +45,7 @@ struct LogSends {
   /// Ends those of which the log has told by now, and tells the user of a message that it lacks.
   func settle(by book: LogBook<LogRows>) throws(StoreFailure) {
     for record in try tx.answeredOperations(cid) {
-      let answered = UInt64(clamping: record.toldAfter ?? 0)
+      let answered = UInt64(clamping: record.sentAfter ?? 0)
       if record.verb == .sendMessage {
         let isLost =
           record.target.isEmpty
@@ -55,7 +55,7 @@ struct LogSends {
         var lost = record
         lost.state = .unknown
         lost.target = []
-        lost.told = nil
+        lost.firstSent = nil
         lost.errorCode = Self.notListed
         try tx.operationTable.saveOperation(lost)
         try tx.operationTable.giveUp(send: lost.seq)

@@ -11,9 +11,9 @@ struct LogStage {
   var ask: LogAsk
   /// How many requests it has made before this one.
   var requests = 0
-  /// The entries in doubt that it has read again, each once.
+  /// The unverified entries that it has read again, each once.
   var reread: [[UInt8]] = []
-  /// They are those of a screen, and not those in doubt.
+  /// They are those of a screen, and not unverified ones.
   var refresh: LogRefresh?
 
   /// The same way, on from what a page shows below a hole; nil where it shows nothing there, or

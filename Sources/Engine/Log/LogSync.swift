@@ -125,7 +125,7 @@ struct LogSync {
     }
   }
 
-  /// What is in doubt is read again, one entry after the other, and not for ever.
+  /// Unverified entries are read again, one after the other, and not for ever.
   private mutating func reread(
     _ job: inout SyncJob, _ stage: LogStage
   ) throws(StoreFailure) -> Step {
@@ -155,7 +155,7 @@ struct LogSync {
     return try goOn(stage, &job)
   }
 
-  /// The entry in doubt that stands where a gap begins: nothing is missing there.
+  /// The unverified entry at which a gap begins: nothing is missing there.
   private func doubted(beside job: SyncJob) throws(StoreFailure) -> LogRow? {
     let row: LogRow?
     switch job.request.kind {

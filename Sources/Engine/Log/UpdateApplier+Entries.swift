@@ -14,7 +14,7 @@ extension UpdateApplier {
 
   /// Messages that are no entries of a push: each stands alone. Those that an answer tells, or a
   /// list, are offered by the catch-up that finds them new.
-  mutating func islands(
+  mutating func insertDetached(
     _ conversation: [UInt8], items: [PushedItem]
   ) throws(StoreFailure) {
     for one in items {

@@ -43,7 +43,7 @@ extension OperationWriter {
   ) throws(StoreFailure) {
     var wasLost = record.errorCode == OperationRecord.notSent
     record.state = .queued
-    record.told = nil
+    record.firstSent = nil
     record.errorCode = nil
     record.errorText = nil
     guard record.verb == .sendMessage else { return }

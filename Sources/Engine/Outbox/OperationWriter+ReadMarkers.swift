@@ -15,7 +15,7 @@ extension OperationWriter {
   ) throws(StoreFailure) -> OperationRecord? {
     let place = try tx.row(record.target, record.cid)?.position
     for open in outbox.open
-    where open.verb == .markLastRead && open.cid == record.cid && open.isUntold {
+    where open.verb == .markLastRead && open.cid == record.cid && open.isUnsent {
       guard let older = try tx.operation(open.seq) else { continue }
       if older.target == record.target { return older }
       guard let place, let other = try tx.row(older.target, record.cid)?.position else {
@@ -24,7 +24,7 @@ extension OperationWriter {
       if place < other { return older }
       try tx.operationTable.removeOperation(older.seq)
     }
-    if let place, let told = try tx.unreadReader.toldMarker(record.cid), place <= told {
+    if let place, let told = try tx.unreadReader.serverMarker(record.cid), place <= told {
       record.state = .done
     }
     try tx.unreadTable.noteLastRead(record.target, in: record.cid)
@@ -36,8 +36,8 @@ extension OperationWriter {
     _ record: OperationRecord
   ) throws(StoreFailure) {
     try tx.unreadTable.noteConfirmed(record.cid)
-    try tx.unreadTable.noteTold(marker: record.target, in: record.cid)
-    guard let told = try tx.unreadReader.toldMarker(record.cid) else { return }
+    try tx.unreadTable.noteServer(marker: record.target, in: record.cid)
+    guard let told = try tx.unreadReader.serverMarker(record.cid) else { return }
     for open in outbox.open
     where open.verb == .markLastRead && open.cid == record.cid && open.seq != record.seq {
       guard var other = try tx.operation(open.seq), other.state == .queued,
@@ -57,7 +57,7 @@ extension OperationWriter {
       // What was deleted here stood no higher than the marker that has passed it since.
       return try tx.isTombstoned(record.target, in: record.cid) ? .nothing : .unknown
     }
-    let told = try tx.unreadReader.toldMarker(record.cid) ?? .min
+    let told = try tx.unreadReader.serverMarker(record.cid) ?? .min
     for _ in 0..<Self.lookedAt {
       guard
         let row = try tx.rows(record.cid, from: told, to: high, limit: 1, newestFirst: true).first,

@@ -53,7 +53,7 @@ struct OperationWriter {
       record.cid = known.cid
       record.depends = try tx.creation(of: known.cid)
       if verb == .deleteConversation || verb == .leaveConversation,
-        let made = try tx.operation(record.depends), made.isUntold
+        let made = try tx.operation(record.depends), made.isUnsent
       {
         // Nobody was told of it, so nobody need hear of its end.
         try tx.operationTable.removeOperation(made.seq)
@@ -85,14 +85,14 @@ struct OperationWriter {
     guard var send = try tx.operation(clientID: message), send.verb == .sendMessage,
       send.cid == record.cid, send.state != .done
     else { return nil }
-    if record.verb == .deleteMessage, send.isUntold || !isOnItsWay(send) {
+    if record.verb == .deleteMessage, send.isUnsent || !isOnItsWay(send) {
       try tx.operationTable.removeOperation(send.seq)
       return send
     }
-    if send.isUntold, record.verb == .editMessage {
+    if send.isUnsent, record.verb == .editMessage {
       // An edit that waits for the send is older than this one.
       for older in try tx.operations(on: message, in: record.cid)
-      where older.verb == .editMessage && older.isUntold {
+      where older.verb == .editMessage && older.isUnsent {
         try tx.operationTable.removeOperation(older.seq)
       }
       try rewrite(&send, plain: record.plain, draft: draft, isFit: draft.isSealedAsSend)
@@ -126,7 +126,7 @@ struct OperationWriter {
   ) throws(StoreFailure) -> OperationRecord? {
     guard !record.target.isEmpty, record.verb.isChange else { return nil }
     var edited: OperationRecord?
-    for older in try tx.operations(on: record.target, in: record.cid) where older.isUntold {
+    for older in try tx.operations(on: record.target, in: record.cid) where older.isUnsent {
       if older.state == .refused { continue }
       switch (record.verb, older.verb) {
       case (.deleteMessage, .deleteMessage):
@@ -156,9 +156,9 @@ struct OperationWriter {
 
 extension OperationRecord {
   /// The server has not been told of it, or has said that it will not do it.
-  var isUntold: Bool { state == .refused || (state == .queued && attempts == 0) }
+  var isUnsent: Bool { state == .refused || (state == .queued && attempts == 0) }
 }
 
 extension OpenOperation {
-  var isUntold: Bool { state == .queued && attempts == 0 }
+  var isUnsent: Bool { state == .queued && attempts == 0 }
 }

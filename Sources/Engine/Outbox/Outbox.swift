@@ -18,10 +18,10 @@ struct Outbox {
   /// When those that had trouble may be tried again.
   private(set) var notBeforeMs: [UInt64: Int64] = [:]
   /// Of those, the ones that the server gave a time.
-  private var isTold: Set<UInt64> = []
+  private var isServerPause: Set<UInt64> = []
   private var troubles: [UInt64: Int] = [:]
-  /// When this process told first what would be done twice.
-  private(set) var toldMs: [UInt64: Int64] = [:]
+  /// When this process first sent what would be done twice.
+  private(set) var firstSentMs: [UInt64: Int64] = [:]
   private(set) var checks: [UInt64: Check] = [:]
   /// By operation, how much of its attachment is uploaded.
   private(set) var permille: [UInt64: UInt32] = [:]
@@ -70,7 +70,7 @@ struct Outbox {
     resetBackoff(seq)
     checks[seq] = nil
     permille[seq] = nil
-    toldMs[seq] = nil
+    firstSentMs[seq] = nil
     loose.remove(seq)
   }
 
@@ -90,7 +90,7 @@ struct Outbox {
     return low
   }
 
-  mutating func noteTold(_ seq: UInt64, at nowMs: Int64) { toldMs[seq] = nowMs }
+  mutating func noteFirstSent(_ seq: UInt64, at nowMs: Int64) { firstSentMs[seq] = nowMs }
 
   /// Notes a try in vain; gives how many there were in a row.
   mutating func noteTrouble(_ seq: UInt64) -> Int {
@@ -98,22 +98,24 @@ struct Outbox {
     return troubles[seq] ?? 1
   }
 
-  mutating func pause(_ seq: UInt64, untilMs: Int64, isTold: Bool) {
+  mutating func pause(_ seq: UInt64, untilMs: Int64, isServerPause: Bool) {
     notBeforeMs[seq] = untilMs
-    if isTold { self.isTold.insert(seq) }
+    if isServerPause { self.isServerPause.insert(seq) }
   }
 
   /// There is no reason left to wait.
   mutating func resetBackoff(_ seq: UInt64) {
     notBeforeMs[seq] = nil
     troubles[seq] = nil
-    isTold.remove(seq)
+    isServerPause.remove(seq)
   }
 
   /// A new connection: only what a server asked for is still waited for, and looks wait for what is
   /// under way, where that may still arrive.
   mutating func connect(at nowMs: Int64, timeoutMs: Int64) {
-    for seq in Array(notBeforeMs.keys).ascending() where !isTold.contains(seq) { resetBackoff(seq) }
+    for seq in Array(notBeforeMs.keys).ascending() where !isServerPause.contains(seq) {
+      resetBackoff(seq)
+    }
     let checksAfterMs = nowMs + (isFormerDead ? 0 : timeoutMs)
     for seq in checks.keys where checks[seq]?.notBeforeMs == nil || isFormerDead {
       checks[seq]?.notBeforeMs = checksAfterMs

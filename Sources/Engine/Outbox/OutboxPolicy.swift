@@ -131,39 +131,39 @@ enum OutboxPolicy {
   }
 }
 
-/// Who tells what would be done twice: a server that knows a repeated one may forget it after a
-/// while, or know only what came by one device or connection.
-struct Teller {
-  /// That it tells now.
-  let told: Told
+/// Whether the server recognizes a repeated send or create. It may forget one after a while, or
+/// recognize only those of one device or connection.
+struct RepeatRecognition {
+  /// The stamp of what is sent now.
+  let now: SendStamp
   let nowMs: Int64
-  /// Whom it is known of does not matter.
+  /// Repeats are recognized from any device.
   let isOfAccount: Bool
-  /// For how long it is known; 0 for ever.
+  /// For how long a repeat is recognized; 0 for ever.
   let knownUs: Int64
   /// For how long a request may be under way.
   let timeoutMs: Int64
 
-  /// All is known for as long as the message is there.
+  /// Repeats are recognized for as long as the message exists.
   var isKnownForEver: Bool { isOfAccount && knownUs == 0 }
 
-  /// Whether the server, told once more, knows what it was told then, also where the request takes
-  /// its time. The clocks may only say that it was longer ago: one that was set back says nothing.
+  /// Whether the server recognizes a repeat of what was sent then, also where the request takes its
+  /// time. The clocks may only say that it was longer ago: one that was set back says nothing.
   ///
-  /// - Parameter sinceMs: when this process told it; nil where an earlier one has.
-  func isKnown(_ before: Told, sinceMs: Int64?) -> Bool {
-    guard isOfAccount || before.by == told.by else { return false }
+  /// - Parameter sinceMs: when this process sent it; nil where an earlier one has.
+  func isKnown(_ before: SendStamp, sinceMs: Int64?) -> Bool {
+    guard isOfAccount || before.by == now.by else { return false }
     if knownUs == 0 { return true }
     var ages: [Int64] = []
     if let sinceMs { ages.append(nowMs.saturating(minus: sinceMs) &* 1_000) }
-    if let now = told.atUs, let then = before.atUs { ages.append(now.saturating(minus: then)) }
+    if let us = now.atUs, let then = before.atUs { ages.append(us.saturating(minus: then)) }
     guard let least = ages.min(), least >= 0, let age = ages.max() else { return false }
     return age.saturating(plus: timeoutMs &* 1_000) < knownUs
   }
 }
 
 extension OperationVerb {
-  /// Whether the server may do it twice when it is told twice.
+  /// Whether the server may do it twice when it is sent twice.
   var isNew: Bool { self == .sendMessage || self == .createConversation }
 
   /// Whether it carries a payload.

@@ -99,15 +99,17 @@ extension SyncEngine {
   }
 
   /// An operation that would be done twice, and that the server may have forgotten: it waits for a
-  /// look. What was told before may still arrive until then.
+  /// look. What was sent before may still arrive until then.
   private func isLookedForFirst(_ seq: UInt64, _ now: Instant) throws(StoreFailure) -> Bool {
-    let teller = teller(now)
-    if teller.isKnownForEver || config.profile.isPlanted(.forgottenSendRepeated) { return false }
+    let recognition = recognition(now)
+    if recognition.isKnownForEver || config.profile.isPlanted(.forgottenSendRepeated) {
+      return false
+    }
     let isForgotten = { [outbox] (record: OperationRecord) -> Bool in
       guard record.mayBeTwo, record.state == .queued || record.state == .inFlight,
-        let told = record.told
+        let stamp = record.firstSent
       else { return false }
-      return !teller.isKnown(told, sinceMs: outbox.toldMs[seq])
+      return !recognition.isKnown(stamp, sinceMs: outbox.firstSentMs[seq])
     }
     guard let known = try store.read({ rx throws(StoreFailure) in try rx.operation(seq) }),
       isForgotten(known)
@@ -127,41 +129,41 @@ extension SyncEngine {
   /// Writes down that an operation leaves. False where it is not to leave any more.
   private func begin(_ seq: UInt64, _ now: Instant) throws(StoreFailure) -> Bool {
     if try isLookedForFirst(seq, now) { return false }
-    let teller = teller(now)
+    let recognition = recognition(now)
     var isFirst = false
     let verb = try commit { tx throws(StoreFailure) -> OperationVerb? in
       guard var record = try tx.operation(seq), record.state == .queued || record.state == .inFlight
       else { return nil }
       if record.state == .inFlight { return record.verb }
       record.state = .inFlight
-      if record.mayBeTwo, record.told == nil {
-        record.told = teller.told
+      if record.mayBeTwo, record.firstSent == nil {
+        record.firstSent = recognition.now
         isFirst = true
       }
       if record.verb == .sendMessage, record.attempts == 0 {
         let newest = try tx.newest(record.cid)?.time
-        record.toldAfter = scheme.isSequence ? newest : memory.server.timeUs
+        record.sentAfter = scheme.isSequence ? newest : memory.server.timeUs
       }
       record.attempts &+= 1
       try tx.operationTable.saveOperation(record)
       return record.verb
     }
-    if isFirst { outbox.noteTold(seq, at: now.monotonicMs) }
+    if isFirst { outbox.noteFirstSent(seq, at: now.monotonicMs) }
     guard let verb else { return false }
     if verb.isNew { try store.syncDurable() }
     return true
   }
 
-  private func teller(_ now: Instant) -> Teller {
+  private func recognition(_ now: Instant) -> RepeatRecognition {
     let by: Int64 =
       switch config.profile.idempotencyScope {
       case .account: 0
       case .device: store.digest(config.device[...])
-      // Each connection that has told something has committed since.
+      // Each connection that has sent something has committed since.
       case .connection: Int64(bitPattern: memory.live.beganLSN)
       }
-    return Teller(
-      told: Told(atUs: now.wallUs, by: by), nowMs: now.monotonicMs,
+    return RepeatRecognition(
+      now: SendStamp(atUs: now.wallUs, by: by), nowMs: now.monotonicMs,
       isOfAccount: config.profile.idempotencyScope == .account,
       knownUs: config.profile.isPlanted(.expiredSendRepeated) ? 0 : config.profile.idempotencyUs,
       timeoutMs: tracker.pacing.timeoutMs)
@@ -220,7 +222,7 @@ extension SyncEngine {
       switch verdict {
       case .refused:
         record.state = .refused
-        record.told = nil
+        record.firstSent = nil
         // The server counts without it.
         if record.verb == .markLastRead {
           try tx.unreadTable.noteRefused(record.target, in: record.cid)
@@ -229,11 +231,11 @@ extension SyncEngine {
         record.state = lowered == .nothing ? .done : .queued
         // No earlier try is left without an answer.
         let isAlone = record.attempts == 1 || !can(.idempotentSend)
-        if isAlone, !wasTaken || ending != .none && ending != .malformed { record.told = nil }
+        if isAlone, !wasTaken || ending != .none && ending != .malformed { record.firstSent = nil }
       case .done, .unknown:
         verdict = .unknown
         record.state = .unknown
-        record.told = nil
+        record.firstSent = nil
       }
       record.errorCode = lowered == .unknown ? refusal?.code : nil
       record.errorText = lowered == .unknown ? refusal?.text : nil
@@ -250,7 +252,7 @@ extension SyncEngine {
       // What a lost connection took is sent again on the next one.
       if ending == .none, !tracker.isUp { return }
       let pause = tracker.backoffMs(attempt: outbox.noteTrouble(seq), atLeast: afterMs)
-      outbox.pause(seq, untilMs: now.monotonicMs + pause, isTold: afterMs > 0)
+      outbox.pause(seq, untilMs: now.monotonicMs + pause, isServerPause: afterMs > 0)
     case .unknown:
       guard outbox.operation(seq)?.verb == .sendMessage else { return }
       // Until then it may still arrive.
@@ -274,7 +276,7 @@ extension SyncEngine {
       }
       do {
         let (record, after) = try store.read { rx throws(StoreFailure) in
-          (try rx.conversation(cid: operation.cid), try rx.operation(seq)?.toldAfter)
+          (try rx.conversation(cid: operation.cid), try rx.operation(seq)?.sentAfter)
         }
         guard let conversation = record?.id else {
           try giveUp(seq)
@@ -318,15 +320,15 @@ extension SyncEngine {
   private func resend(_ seq: UInt64) throws(StoreFailure) -> Bool {
     guard can(.idempotentSend) else { return false }
     let isQueued = try commit { tx throws(StoreFailure) -> Bool in
-      guard var record = try tx.operation(seq), record.state == .unknown, record.told != nil,
-        !record.isRewritten, scheme.isLog || record.toldAfter != nil
+      guard var record = try tx.operation(seq), record.state == .unknown, record.firstSent != nil,
+        !record.isRewritten, scheme.isLog || record.sentAfter != nil
       else { return false }
-      let low = scheme.boundary(after: record.toldAfter)
+      let low = scheme.boundary(after: record.sentAfter)
       guard try tx.quarantined(record.cid, from: low, to: .max).isEmpty,
         try !tx.hasNamelessOwn(record.cid, from: low)
       else { return false }
       record.state = .queued
-      record.told = nil
+      record.firstSent = nil
       try tx.operationTable.saveOperation(record)
       return true
     }

@@ -219,7 +219,7 @@ extension SyncPlanner {
     return try askChanges(&job, of: &record)
   }
 
-  /// Rows in doubt of which nothing was heard since: no answer has claimed their place.
+  /// Suspected rows that no answer has covered since.
   private func unseen(
     _ record: ConversationRecord
   ) throws(StoreFailure) -> Set<[UInt8]> {
@@ -240,7 +240,7 @@ extension SyncPlanner {
   ) throws(StoreFailure) {
     let before = try tx.unverified(record.cid)
     var unverified = before
-    // What was shown between them is in no doubt.
+    // What was shown between them stays verified.
     for place in missing.map(\.position).ascending() { unverified.insert(place, place.successor) }
     try tx.save(unverified: unverified, replacing: before, in: record.cid)
   }

@@ -55,7 +55,7 @@ extension SyncPlanner {
     record.auditedCount = nil
     try tx.save(record)
     try tx.save(spans: SpanSet(), replacing: try tx.spans(record.cid), in: record.cid)
-    // What one answer has lacked stays in doubt until another one speaks of it.
+    // What one answer has lacked stays unverified until another one covers it.
     let unverified = try tx.unverified(record.cid)
     var doubted = SpanSet()
     if profile.deletionHorizonUs == 0 { doubted = unverified }

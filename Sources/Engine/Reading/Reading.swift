@@ -321,7 +321,7 @@ struct Reading {
     }
   }
 
-  /// What the conversation as a whole says, beside its gaps; of a log, what its stretch says that
+  /// What the conversation as a whole says, beside its gaps; of a log, what its range says that
   /// holds the first row.
   private func fill(
     _ coverage: inout Coverage, _ record: ConversationRecord, first: Position?

@@ -18,7 +18,7 @@ struct PushReach {
   }
 
   /// Whether everything new of the conversation comes by push and nothing else can:
-  /// a catch-up ended well on this connection, nothing was put in doubt since, and no
+  /// a catch-up ended well on this connection, nothing became unverified since, and no
   /// subscription waits for an answer.
   func isLive(_ record: ConversationRecord, _ memory: SyncMemory) -> Bool {
     receivesAll(record) && memory.live.isLive(record.id)

@@ -22,7 +22,7 @@ extension UpdateApplier {
   mutating func messages(
     _ conversation: [UInt8], items: [PushedItem]
   ) throws(StoreFailure) {
-    if memory.server.scheme.isLog { return try islands(conversation, items: items) }
+    if memory.server.scheme.isLog { return try insertDetached(conversation, items: items) }
     var record = try tx.conversation(creating: conversation)
     var readable = 0
     var newIDs = IDSet()
@@ -156,7 +156,7 @@ extension UpdateApplier {
 
   /// A row below the watermark in a range that was whole was committed late, and not alone
   /// perhaps: within the overlap trust ends below its timestamp group, and the next catch-up
-  /// asks for all of that again. Further down nothing is in doubt but the group itself.
+  /// asks for all of that again. Further down only the group itself is unverified.
   private func endTrust(
     inside spans: inout SpanSet, at message: PushedMessage, of record: ConversationRecord
   ) throws(StoreFailure) {

@@ -18,7 +18,7 @@ struct AccessTimes {
   private var slices: UInt64 = 0
   private var isPurging = false
   /// Up to which entry of the feed a subscriber has done.
-  private var told: UInt64?
+  private var subscriberSeq: UInt64?
 
   mutating func turn(on isOn: Bool) {
     self.isOn = isOn
@@ -39,7 +39,7 @@ struct AccessTimes {
   }
 
   /// They could not be written down.
-  mutating func giveBack(_ looked: [[UInt8]], told seq: UInt64?) {
+  mutating func giveBack(_ looked: [[UInt8]], subscriber seq: UInt64?) {
     if let seq { noteSubscriber(seq) }
     let since = order
     order = looked
@@ -48,12 +48,12 @@ struct AccessTimes {
 
   /// A subscriber asks for what comes behind an entry: it has done with all up to that.
   mutating func noteSubscriber(_ seq: UInt64) {
-    if isOn { told = max(told ?? 0, seq) }
+    if isOn { subscriberSeq = max(subscriberSeq ?? 0, seq) }
   }
 
-  mutating func takeTold() -> UInt64? {
-    defer { told = nil }
-    return told
+  mutating func takeSubscriberSeq() -> UInt64? {
+    defer { subscriberSeq = nil }
+    return subscriberSeq
   }
 
   mutating func beginSlice() {

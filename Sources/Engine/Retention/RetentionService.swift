@@ -74,9 +74,6 @@ package struct RetentionService {
     return Work(client, PurgeWork(client: client))
   }
 
-  /// A subscriber of the feed has done with all entries up to here.
-  func told(_ seq: UInt64) { client.accessTimes.withLock { $0.noteSubscriber(seq) } }
-
   /// One slice in the course of things; how long it may rest, -1 for as long as nothing happens. An
   /// input that has committed something does not purge as well.
   func advance(resting ms: Int64, since lsn: UInt64) throws(Failure) -> Int64 {
@@ -111,8 +108,9 @@ package struct RetentionService {
   func slice() throws(Failure) -> Retention.Outcome {
     try client.input { engine, _ throws(Failure) in
       let memory = engine.memory
-      let (looked, told) = client.accessTimes.withLock { ($0.take(), $0.takeTold()) }
-      guard memory.retention.isDue(at: engine.lastLSN) || !looked.isEmpty || told != nil else {
+      let (looked, subscriber) = client.accessTimes.withLock { ($0.take(), $0.takeSubscriberSeq()) }
+      guard memory.retention.isDue(at: engine.lastLSN) || !looked.isEmpty || subscriber != nil
+      else {
         return Retention.Outcome(isIdle: true)
       }
       client.accessTimes.withLock { $0.beginSlice() }
@@ -125,7 +123,7 @@ package struct RetentionService {
           let control = try RetentionControl(tx)
           _ = try control.switchOn()
           try control.noteLooks(looked)
-          if let told { try control.noteTold(told) }
+          if let subscriber { try control.noteSubscriber(subscriber) }
           return try memory.retention.slice(
             tx, screens, serverUs: memory.server.timeUs, log: log)
         }
@@ -135,7 +133,7 @@ package struct RetentionService {
         }
         return outcome
       } catch {
-        client.accessTimes.withLock { $0.giveBack(looked, told: told) }
+        client.accessTimes.withLock { $0.giveBack(looked, subscriber: subscriber) }
         throw Failure(error)
       }
     }

@@ -117,7 +117,7 @@ extension PageMerge {
     let claim = scheme.claim(ingested.items, low: nil, high: present)
     if let bound = job.catchUp.bound, !scheme.isSequence || job.suspicion.isRevalidation {
       // Until the walk is over, trust in the known range ends at the bound. Numbers in a row are
-      // trusted but where a count has put all in doubt.
+      // trusted, but not where a count has made all unverified.
       try endTrust(atBound: bound)
       try keepTail(at: now)
     }
@@ -181,7 +181,8 @@ extension PageMerge {
     return isProven ? nil : group
   }
 
-  /// The content is whole up to the present: the watermark moves, now and only now.
+  /// The content is whole up to the present: the watermark goes up. A push of a live conversation
+  /// raises it too; `boundBelowClock` lowers it, and `dropClaims` takes it away.
   mutating func contentIsWhole() throws(StoreFailure) -> PageOutcome {
     if let top = provenTop, record.fetch.map({ $0.timeUs < top.timeUs }) ?? true {
       record.fetch = top

@@ -286,7 +286,7 @@ extension PageMerge {
     // An answer that was asked for at `issued` says nothing of a row that came or changed
     // since, but where that was before the server was restored.
     let last = max(issued, max(record.restoredLSN, 1) &- 1)
-    // Deletions that are forgotten leave what was not judged in doubt: there it must be known.
+    // Where the server forgets deletions, rows that were not judged are unverified: all are judged.
     let until = memory.server.profile.deletionHorizonUs > 0 ? UInt64(clamping: Int64.max) : last
     var top = high
     while low < top {
@@ -324,7 +324,7 @@ extension PageMerge {
       if try tx.remove(row.position, record.cid) != nil { job.status.removed += 1 }
     } else if job.evidence.suspects.count < Limits.pageItemsMax {
       if memory.restores.isDoubted(row.position.id, in: record.id) {
-        // What was claimed around it says nothing of a row that is in doubt.
+        // A claim around a suspected row does not verify it.
         ranges.unverified.insert(row.position, row.position.successor)
       }
       job.evidence.suspects.append(row.position.id)

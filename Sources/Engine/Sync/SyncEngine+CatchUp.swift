@@ -128,7 +128,7 @@ extension SyncEngine {
       ingested.record(page.items, frame: ingest.frame)
       merge.scheme.knowsOrder = order(&ingested, of: merge.listing, frame: ingest.frame)
       var page = page
-      let shownUs = memory.server.plausibleTime(ingested, told: nil, at: now)
+      let shownUs = memory.server.plausibleTime(ingested, stated: nil, at: now)
       if !memory.server.isBorneOut(page.serverTime, shownUs: shownUs) { page.serverTime = nil }
       memory.server.learn(page, from: ingested, at: now)
       let outcome = try merge.merge(page, from: ingested, frame: ingest.frame, at: now)

@@ -2,7 +2,7 @@
 internal import Base
 internal import Timeline
 
-/// One unbroken stretch of pages.
+/// One unbroken range of pages.
 struct PageRun {
   /// The newest commit when its first page was asked for: what came later by another way bounds
   /// what it may claim.

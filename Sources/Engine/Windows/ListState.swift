@@ -36,8 +36,8 @@ struct ListState: LiveQueryState {
   private struct Link {
     var isUp = false
     var connections: UInt64 = 0
-    /// For which one the core was told what the host's function says.
-    var told: (connection: UInt64, choice: PolicyChoice)?
+    /// For which one the core received what the host's function says.
+    var reported: (connection: UInt64, choice: PolicyChoice)?
   }
 
   /// Compared as it is: of a sum or another fingerprint two changes may cancel.
@@ -95,13 +95,13 @@ struct ListState: LiveQueryState {
     fetchPolicy.choose(choice)
   }
 
-  /// Whether the core is to hear what the host's function says: it may have to ask.
+  /// Whether the core is to receive what the host's function says: it may have to ask.
   var mustReportChoice: Bool {
     guard config.asksHost else { return false }
-    return link.told.map { $0 != (link.connections, config.choice) } ?? true
+    return link.reported.map { $0 != (link.connections, config.choice) } ?? true
   }
 
-  mutating func noteTold() { link.told = (link.connections, config.choice) }
+  mutating func noteReported() { link.reported = (link.connections, config.choice) }
 
   /// Whether the cache may be shown from this look on.
   mutating func pass(at now: Instant) {

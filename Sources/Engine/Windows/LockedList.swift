@@ -51,7 +51,7 @@ final class LockedList: Sendable {
       try core.input(at: now, logging: &lines) { engine, now throws(Failure) in
         try engine.choose(number, choice, at: now)
       }
-      screen.noteTold()
+      screen.noteReported()
       if case .full = screen.trouble { screen.trouble = nil }
     } catch {
       guard case .full = error else { throw error }

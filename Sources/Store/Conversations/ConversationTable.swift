@@ -105,7 +105,7 @@ struct ConversationTable {
   }
 
   /// The server has this user's read marker at a message; nil where that may be lost.
-  func note(toldMarker place: Position?, of cid: Int64) throws(StoreFailure) {
+  func note(serverMarker place: Position?, of cid: Int64) throws(StoreFailure) {
     try connection.run(
       "UPDATE conversation SET told_time = ?, told_id = ? WHERE cid = ?", place?.time, place?.key,
       cid)

@@ -14,22 +14,22 @@ struct UnreadCounters: Equatable {
   var named: [UInt8]?
   /// Unread rows above the marker.
   var here: Int64 = 0
-  /// Nil until the server tells a count: the number is `here` then.
+  /// Nil until the server sends a count: the number is `here` then.
   var number: Int64?
-  /// The newest message that `number` knows of; nil where a count was told without it.
+  /// The newest message that `number` knows of; nil where a count came without it.
   var top: Position?
-  /// Twice the commit of the last told count, and 1 more while the number is exact.
-  var told: UInt64 = 0
+  /// Twice the commit of the last count of the server, and 1 more while the number is exact.
+  var counted: UInt64 = 0
   /// The last commits in which an unread row went or was read, and in which one came.
   var went: UInt64 = 0
   var came: UInt64 = 0
 
-  /// The commit that took the last told count; 0 where none was told.
-  var toldLSN: UInt64 { told >> 1 }
+  /// The commit that took the last count of the server; 0 where there was none.
+  var countedLSN: UInt64 { counted >> 1 }
 
   var isExact: Bool {
-    get { told & 1 != 0 }
-    set { told = told & ~1 | (newValue ? 1 : 0) }
+    get { counted & 1 != 0 }
+    set { counted = counted & ~1 | (newValue ? 1 : 0) }
   }
 
   func isAboveMarker(_ position: Position) -> Bool { marker.map { $0 < position } ?? true }
@@ -122,8 +122,8 @@ extension UnreadCounters {
     if isExact, agrees { return .settle }
     let isNews = isExact && effect != .wentHere
     isExact = false
-    if isWhole, isAnswer || toldLSN == 0 && here == number {
-      self.number = toldLSN == 0 ? nil : here
+    if isWhole, isAnswer || countedLSN == 0 && here == number {
+      self.number = countedLSN == 0 ? nil : here
       top = newest
     }
     return isNews ? .unsure : .inexact

@@ -128,7 +128,7 @@ package struct UnreadReader {
   }
 
   /// The furthest message that the server was told as the last one read.
-  package func toldMarker(_ cid: Int64) throws(StoreFailure) -> Position? {
+  package func serverMarker(_ cid: Int64) throws(StoreFailure) -> Position? {
     let row = try rx.connection.statement(
       "SELECT told_time, told_id FROM conversation WHERE cid = ?", cid)
     guard try row.step(), let time = row.optionalInt(0) else { return nil }

@@ -100,14 +100,14 @@ extension UnreadTable {
   /// How what happens now became known, as far as a number goes by it.
   private func source(of tally: UnreadCounters, isOwn: Bool) -> UnreadSource {
     if isOwn { return .own }
-    if let since = tx.receivedSince { return since <= tally.toldLSN ? .sure : .push }
+    if let since = tx.receivedSince { return since <= tally.countedLSN ? .sure : .push }
     if tx.origin == .pushed { return .push }
     guard isOfThisConnection(tally) else { return .shown }
     return tx.counting.losesNoPush ? .counted : .doubtful
   }
 
   private func isOfThisConnection(_ tally: UnreadCounters) -> Bool {
-    tx.counting.connectedAt.map { $0 < tally.toldLSN } ?? false
+    tx.counting.connectedAt.map { $0 < tally.countedLSN } ?? false
   }
 
   /// Something was read or deleted of which nothing is stored.
@@ -182,7 +182,7 @@ extension UnreadTable {
   package func outliveCount(from lsn: UInt64, in cid: Int64) throws(StoreFailure) {
     tx.counting.caughtUp = cid
     let tally = try tx.tally(cid)
-    if tally.toldLSN <= lsn { try write(tally, .inexact, in: cid) }
+    if tally.countedLSN <= lsn { try write(tally, .inexact, in: cid) }
   }
 
   /// What was counted is of a state that is lost, or in another order.
@@ -196,7 +196,7 @@ extension UnreadTable {
     if let id = tally.marker?.id, !id.isEmpty, tally.named == nil { tally.named = id }
     (tally.marker, tally.top) = (nil, nil)
     try write(tally, .unsure, in: cid)
-    try clearTold(cid)
+    try clearServerMarker(cid)
   }
 
   /// An own mark is refused: the server counts without it, and its message may never come.
@@ -252,7 +252,7 @@ extension UnreadTable {
   /// What this user called read is taken back before the server did it: the marker goes back to
   /// where the server has it, or to the furthest message that it is still to be told.
   package func takeBackLastRead(_ id: [UInt8], in cid: Int64) throws(StoreFailure) {
-    var marker = try tx.unreadReader.toldMarker(cid)
+    var marker = try tx.unreadReader.serverMarker(cid)
     let kept = try tx.connection.statement(Queries.markersKept, cid)
     var targets: [[UInt8]] = []
     while try kept.step() { targets.append(kept.bytes(0)) }

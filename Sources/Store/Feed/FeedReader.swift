@@ -113,7 +113,9 @@ package struct FeedReader {
   private func feed() throws(StoreFailure) -> (
     last: UInt64, trimmed: UInt64, recent: InlineChanges
   ) {
-    if let told = rx.told { return (told.lastChange, told.trimmedChange, told.recentChanges) }
+    if let counters = rx.seenCounters {
+      return (counters.lastChange, counters.trimmedChange, counters.recentChanges)
+    }
     let statement = try rx.connection.statement(
       "SELECT last_change, trimmed_change, recent_changes FROM meta WHERE one = 1")
     guard try statement.step() else { throw .damaged }

@@ -1,4 +1,4 @@
-/// What a read says of a stretch of a log: as of which entry it is whole.
+/// What a read says of a range of a log: as of which entry it is whole.
 package import Timeline
 
 package struct LogCertificate {

@@ -132,9 +132,9 @@ package struct LogProjection {
   /// Markers name messages, and go first where those go: what comes is compared with them.
   private func moveMarkers(in book: LogBook<LogRows>) throws(StoreFailure) {
     var tally = try tx.tally(cid)
-    let told = try tx.unreadReader.toldMarker(cid)
+    let told = try tx.unreadReader.serverMarker(cid)
     let toldNow = try place(of: told, in: book)
-    if toldNow != told { try tx.conversationTable.note(toldMarker: toldNow, of: cid) }
+    if toldNow != told { try tx.conversationTable.note(serverMarker: toldNow, of: cid) }
     let old = tally.marker
     tally.marker = try place(of: old, in: book)
     tally.top = try place(of: tally.top, in: book)

@@ -113,7 +113,9 @@ extension RankTable {
     }
     tally.marker = moved(tally.marker)
     tally.top = moved(tally.top)
-    let told = try tx.unreadReader.toldMarker(cid)
-    if moved(told) != told { try tx.conversationTable.note(toldMarker: moved(told), of: cid) }
+    let known = try tx.unreadReader.serverMarker(cid)
+    if moved(known) != known {
+      try tx.conversationTable.note(serverMarker: moved(known), of: cid)
+    }
   }
 }

@@ -67,7 +67,7 @@ extension WriteTransaction {
     try connection.run("DELETE FROM tombstone WHERE cid = ?", cid)
     try connection.run("DELETE FROM waiting WHERE cid = ?", cid)
     try unreadTable.doubt(cid)
-    try unreadTable.clearTold(cid)
+    try unreadTable.clearServerMarker(cid)
   }
 
   /// Takes a row out without a tombstone: the server may send it again.

@@ -111,12 +111,12 @@ package struct OperationRecord: Equatable, Sendable {
   /// When the user did it, by the device's clock: to be shown, and for nothing else.
   package var atUs: Int64 = 0
   /// Of a send, what was known of the server's time (of its numbers, where it has them)
-  /// before it was told first: its message lies above. Nil where nothing was.
-  package var toldAfter: Int64?
-  /// Of a send or a create that the server may have and has not answered, when it was told that
-  /// first. Nil where it cannot have it, and where it is the user's to decide.
-  package var told: Told?
-  /// Its payload was changed after the server may have been told it: of a send that is
+  /// before it was sent first: its message lies above. Nil where nothing was.
+  package var sentAfter: Int64?
+  /// Of a send or a create that the server may have and has not answered, when and by whom it was
+  /// sent first. Nil where it cannot have it, and where it is the user's to decide.
+  package var firstSent: SendStamp?
+  /// Its payload was changed after it may have reached the server: of a send that is
   /// done, the server has what it said before.
   package internal(set) var isRewritten = false
   /// The commit that last changed it.
@@ -147,8 +147,8 @@ package struct OperationRecord: Equatable, Sendable {
   }
 }
 
-/// When the server was told something, and by whom.
-package struct Told: Equatable, Sendable {
+/// When something was sent to the server, and by which device or connection.
+package struct SendStamp: Equatable, Sendable {
   /// By the device's wall clock; nil for a device without one.
   package var atUs: Int64?
   /// A digest of the device, or a number of the connection; 0 where neither matters.

@@ -21,7 +21,7 @@ extension OperationTable {
   /// A send may have arrived, was looked for and not found: nobody will tell any more.
   package func giveUp(send seq: UInt64) throws(StoreFailure) {
     guard var send = try tx.operation(seq), send.state == .unknown else { return }
-    send.told = nil
+    send.firstSent = nil
     try save(send)
     try abandon(seq, isGone: false)
   }

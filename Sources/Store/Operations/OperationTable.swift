@@ -34,8 +34,8 @@ extension OperationTable {
       record.number, record.flags.rawValue, record.clientID, record.depends,
       record.waits.rawValue, record.replyTo, record.body, record.plain, record.sealed,
       record.attempts, record.errorCode, record.errorText, record.result, record.atUs,
-      record.toldAfter, record.lsn, record.isRewritten ? 1 : 0, record.told?.atUs,
-      record.told?.by)
+      record.sentAfter, record.lsn, record.isRewritten ? 1 : 0, record.firstSent?.atUs,
+      record.firstSent?.by)
     tx.know(record)
     tx.asked.someOpen = true
     if record.number != 0 {
@@ -99,8 +99,8 @@ extension OperationTable {
       """, record.cid, record.target, record.state.rawValue, record.number, record.clientID,
       record.depends, record.waits.rawValue, record.replyTo, record.body, record.plain,
       record.sealed, record.attempts, record.errorCode, record.errorText, record.result,
-      record.atUs, record.toldAfter, tx.lsn,
-      record.isRewritten ? 1 : 0, record.told?.atUs, record.told?.by, record.seq)
+      record.atUs, record.sentAfter, tx.lsn,
+      record.isRewritten ? 1 : 0, record.firstSent?.atUs, record.firstSent?.by, record.seq)
     tx.asked.operation = nil
     tx.asked.someOpen = nil
     tx.asked.someSends = nil

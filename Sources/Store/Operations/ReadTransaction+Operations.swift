@@ -115,11 +115,13 @@ extension ReadTransaction {
     record.errorCode = row.optionalBytes(15)
     record.errorText = row.optionalBytes(16)
     record.atUs = row.int(17)
-    record.toldAfter = row.optionalInt(18)
+    record.sentAfter = row.optionalInt(18)
     record.result = row.optionalBytes(19)
     record.lsn = row.uint(20)
     record.isRewritten = row.int(21) != 0
-    if let by = row.optionalInt(23) { record.told = Told(atUs: row.optionalInt(22), by: by) }
+    if let by = row.optionalInt(23) {
+      record.firstSent = SendStamp(atUs: row.optionalInt(22), by: by)
+    }
     return record
   }
 

@@ -59,9 +59,9 @@ package struct RetentionControl {
   // MARK: - Who follows the feed
 
   /// A subscriber has done with all entries up to here.
-  package func noteTold(_ seq: UInt64) throws(StoreFailure) {
-    let told = Int64(clamping: min(seq, try tx.feedReader.lastChange()))
-    try tx.connection.runNoted("UPDATE room_state SET told = ?1 WHERE told < ?1", told)
+  package func noteSubscriber(_ seq: UInt64) throws(StoreFailure) {
+    let done = Int64(clamping: min(seq, try tx.feedReader.lastChange()))
+    try tx.connection.runNoted("UPDATE room_state SET told = ?1 WHERE told < ?1", done)
   }
 
   // MARK: - Space

@@ -56,7 +56,7 @@ extension UnreadCounters {
     row.bind(number)
     row.bind(top?.time)
     row.bind(top?.key)
-    row.bind(told)
+    row.bind(counted)
     row.bind(went)
     row.bind(came)
   }
@@ -68,7 +68,7 @@ extension UnreadCounters {
     self.init(
       marker: Position(row, column: column), named: row.optionalBytes(column + 2),
       here: row.count(column + 3) ?? 0, number: row.count(column + 4),
-      top: Position(row, column: column + 5), told: row.uint(column + 7),
+      top: Position(row, column: column + 5), counted: row.uint(column + 7),
       went: row.uint(column + 8), came: row.uint(column + 9))
   }
 }

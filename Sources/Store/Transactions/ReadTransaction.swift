@@ -18,8 +18,8 @@ package class ReadTransaction {
   /// What the first part of a position is.
   let positionKind: Int64
   private var snapshotLSN: UInt64 = 0
-  /// What the store counts in the state that is seen, where that was told.
-  private(set) var told: Counters?
+  /// What the store counts in the state that is seen, where that is known.
+  private(set) var seenCounters: Counters?
   /// What was read of the state that is seen; a write brings it along as it changes.
   private(set) var memo: ReadCache?
 
@@ -50,7 +50,7 @@ package class ReadTransaction {
 
   /// The newest refs; a write transaction knows those that it has added.
   func recentRefs() throws(StoreFailure) -> InlineRefs {
-    if let told { return told.recentRefs }
+    if let seenCounters { return seenCounters.recentRefs }
     let row = try connection.statement("SELECT recent_refs FROM meta WHERE one = 1")
     guard try row.step() else { throw .damaged }
     return InlineRefs(stored: row.bytes(0))
@@ -59,7 +59,7 @@ package class ReadTransaction {
   /// The conversation whose state is not in its own row. What was read of it before counts for the
   /// state that is seen, unless a write has moved on.
   func kept() throws(StoreFailure) -> LastChangedState? {
-    if let told { return told.kept }
+    if let seenCounters { return seenCounters.kept }
     if let seenKept { return seenKept.state }
     let row = try connection.statement("SELECT kept_state FROM meta WHERE one = 1")
     guard try row.step() else { throw .damaged }
@@ -105,7 +105,7 @@ package class ReadTransaction {
   /// Fixes the state that is seen: SQLite does so at the first read. Who knows the newest commit
   /// and lets none happen tells of it, and SQLite is asked only where something is to be read.
   func beginSnapshot(_ counters: Counters?) throws(StoreFailure) {
-    told = counters
+    seenCounters = counters
     if let counters {
       snapshotLSN = counters.lsn
     } else {

@@ -150,7 +150,7 @@ private struct Merge {
     list.tree.node(.rows, at: list.tree.before(node)[.rows] + step)
   }
 
-  /// Whether a stretch begins at a row.
+  /// Whether a fold begins at a row.
   private mutating func regroup(_ node: UInt32) {
     let before = list.entries[Int(neighbour(node, -1))]
     let entry = list.entries[Int(node)]
@@ -159,8 +159,8 @@ private struct Merge {
     let isDrawnBetween = entry.split != .none || isLine || isDay
     let folds = before.isUsed && entry.fold != 0 && before.fold == entry.fold && !isDrawnBetween
     if entry.fold == 0 { list.entries[Int(node)].isOpened = false }
-    if entry.isStretch == folds {
-      list.entries[Int(node)].isStretch = !folds
+    if entry.isFoldStart == folds {
+      list.entries[Int(node)].isFoldStart = !folds
       list.sync(node)
     }
   }
@@ -170,7 +170,7 @@ private struct Merge {
     entry.hasTime && (!before.isUsed || before.hasTime && before.day != entry.day)
   }
 
-  /// A stretch of which one message was opened is open: the others follow.
+  /// A fold of which one message was opened is open: the others follow.
   private mutating func spreadOpen() {
     if list.isPlanted(.openNotSpread) { return }
     var index = 0
@@ -179,12 +179,12 @@ private struct Merge {
       index += 1
       guard list.entries[Int(node)].isOpened else { continue }
       var next = node
-      while !list.entries[Int(next)].isStretch {
+      while !list.entries[Int(next)].isFoldStart {
         next = neighbour(next, -1)
         if !open(next) { break }
       }
       next = neighbour(node, 1)
-      while next != 0, !list.entries[Int(next)].isStretch, open(next) {
+      while next != 0, !list.entries[Int(next)].isFoldStart, open(next) {
         next = neighbour(next, 1)
       }
     }
@@ -200,7 +200,7 @@ private struct Merge {
 
   private func begins(_ node: UInt32) -> Bool {
     let entry = list.entries[Int(node)]
-    return entry.isUsed && !entry.isGhost && (entry.isStretch || entry.isOpened)
+    return entry.isUsed && !entry.isGhost && (entry.isFoldStart || entry.isOpened)
   }
 
   /// The row at which the item of a row begins.
@@ -208,7 +208,7 @@ private struct Merge {
     if list.entries[Int(node)].isOpened { return node }
     let weights = list.tree.weights(of: node)
     return list.tree.node(
-      .stretches, at: list.tree.before(node)[.stretches] + weights[.stretches] - 1)
+      .folds, at: list.tree.before(node)[.folds] + weights[.folds] - 1)
   }
 
   // MARK: Keys
@@ -412,16 +412,16 @@ private struct Merge {
     let entry = list.entries[Int(node)]
     let row = list.tree.before(node)[.rows]
     let before = list.entries[Int(list.tree.node(.rows, at: row - 1))]
-    let rows = entry.isOpened ? row..<row + 1 : list.stretch(of: node)
+    let rows = entry.isOpened ? row..<row + 1 : list.foldRows(of: node)
     let last = list.entries[Int(list.tree.node(.rows, at: rows.upperBound - 1))]
     let after = list.entries[Int(list.tree.node(.rows, at: rows.upperBound))]
     var marks = ItemMarks()
     if rows.count > 1 { marks.insert(.group) }
-    let isAlone = entry.isStretch && (!after.isUsed || after.isStretch)
+    let isAlone = entry.isFoldStart && (!after.isUsed || after.isFoldStart)
     if entry.isOpened, !isAlone {
       marks.insert(.opened)
-      if entry.isStretch { marks.insert(.groupFirst) }
-      if !after.isUsed || after.isStretch { marks.insert(.groupLast) }
+      if entry.isFoldStart { marks.insert(.groupFirst) }
+      if !after.isUsed || after.isFoldStart { marks.insert(.groupLast) }
     }
     if isNewDay(before, entry) { marks.insert(.newDay) }
     let gapUs = gap(before, entry)

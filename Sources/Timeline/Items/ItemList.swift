@@ -7,8 +7,8 @@
 /// old and new order are one order, and each step is a place in it.
 ///
 /// Rules protected:
-/// - Neighbours with one fold value are one stretch, unless a drawn split, another day or the
-///   unread line lies between. A stretch of two or more is a group. It is one item, or, where one
+/// - Neighbours with one fold value are one fold, unless a drawn split, another day or the
+///   unread line lies between. A fold of two or more is a group. It is one item, or, where one
 ///   of its messages was opened, each message is one.
 /// - The key of an item goes to the item that has its oldest message that is still there, stands
 ///   where it stood and folds as before; where there is none, to that of its oldest message that
@@ -41,8 +41,8 @@ package struct ItemList: Sendable {
     var isEvent = false
     var hasTime = false
     var isLine = false
-    /// The first one of a stretch.
-    var isStretch = false
+    /// The first one of a fold.
+    var isFoldStart = false
     /// Its group is open.
     var isOpened = false
     /// An item of the host's list begins here.
@@ -121,7 +121,7 @@ extension ItemList {
       gapUs: entry.gapUs, place: 0, groupCount: Int(entry.rows),
       splits: before[.splits] + tree.weights(of: node)[.splits])
     if entry.marks.contains(.opened) {
-      let rows = stretch(of: node)
+      let rows = foldRows(of: node)
       item.groupCount = rows.count
       item.place = item.firstRow - rows.lowerBound
       if isReversed { item.place = rows.count - 1 - item.place }
@@ -191,7 +191,7 @@ extension ItemList {
   package mutating func setOpen(_ index: Int, _ isOpen: Bool) -> Bool {
     guard index >= 0, index < count else { return false }
     let node = tree.node(.items, at: turned(index))
-    let rows = stretch(of: node)
+    let rows = foldRows(of: node)
     guard rows.count > 1, entries[Int(node)].isOpened != isOpen else { return false }
     for row in rows {
       let node = tree.node(.rows, at: row)
@@ -202,10 +202,10 @@ extension ItemList {
   }
 
   /// The rows that fold together with one.
-  mutating func stretch(of node: UInt32) -> Range<Int> {
-    let index = tree.before(node)[.stretches] + tree.weights(of: node)[.stretches] - 1
-    let first = tree.node(.stretches, at: index)
-    let next = tree.node(.stretches, at: index + 1)
+  mutating func foldRows(of node: UInt32) -> Range<Int> {
+    let index = tree.before(node)[.folds] + tree.weights(of: node)[.folds] - 1
+    let first = tree.node(.folds, at: index)
+    let next = tree.node(.folds, at: index + 1)
     if first == 0 { return 0..<0 }
     return tree.before(first)[.rows]..<(next == 0 ? rowCount : tree.before(next)[.rows])
   }
@@ -343,7 +343,7 @@ extension ItemList {
     let isLive = !entry.isGhost
     return ItemWeights(
       rows: isLive ? 1 : 0, items: entry.isItem ? 1 : 0,
-      stretches: isLive && entry.isStretch ? 1 : 0,
+      folds: isLive && entry.isFoldStart ? 1 : 0,
       splits: isLive && entry.split != .none ? 1 : 0)
   }
 }

@@ -12,15 +12,15 @@ struct ItemWeights: Equatable, Sendable {
   var rows: UInt32 = 0
   /// Items of the list as the host has it.
   var items: UInt32 = 0
-  /// Stretches of rows that fold together.
-  var stretches: UInt32 = 0
+  /// Folds of rows that fold together.
+  var folds: UInt32 = 0
   /// Splits that are drawn before a row.
   var splits: UInt32 = 0
 
   mutating func add(_ other: ItemWeights) {
     rows &+= other.rows
     items &+= other.items
-    stretches &+= other.stretches
+    folds &+= other.folds
     splits &+= other.splits
   }
 
@@ -28,7 +28,7 @@ struct ItemWeights: Equatable, Sendable {
   mutating func remove(_ other: ItemWeights) {
     rows &-= other.rows
     items &-= other.items
-    stretches &-= other.stretches
+    folds &-= other.folds
     splits &-= other.splits
   }
 
@@ -36,14 +36,14 @@ struct ItemWeights: Equatable, Sendable {
     switch kind {
     case .rows: Int(rows)
     case .items: Int(items)
-    case .stretches: Int(stretches)
+    case .folds: Int(folds)
     case .splits: Int(splits)
     }
   }
 }
 
 struct ItemTree: Sendable {
-  enum Kind { case rows, items, stretches, splits }
+  enum Kind { case rows, items, folds, splits }
 
   private struct Node: Sendable {
     var up: UInt32 = 0

@@ -5,7 +5,7 @@ extension LogBook {
   /// Puts the entries of a run in, as one range with what it is attached to. Gives the changes that
   /// may say where ranges belong.
   mutating func build(
-    _ run: LogRun, _ parts: [Part], keeper: Int?, _ places: [[UInt8]: Int64], at index: Int,
+    _ run: LogRun, _ parts: [Part], survivor: Int?, _ places: [[UInt8]: Int64], at index: Int,
     _ moving: Moving
   ) throws(Table.Failure) -> [LogRow] {
     var rows = moving.below
@@ -28,11 +28,11 @@ extension LogBook {
     let range = joined(run, parts)
     let old = rows.map { ($0.id, $0.place) }
     let at: Int
-    if let keeper, let fitting = fitted(rows, parts[keeper], places) {
-      at = try put(fitting, as: range, parts[keeper], at: index)
+    if let survivor, let fitting = fitted(rows, parts[survivor], places) {
+      at = try put(fitting, as: range, parts[survivor], at: index)
     } else {
-      if let keeper {
-        let part = parts[keeper]
+      if let survivor {
+        let part = parts[survivor]
         rows = try takeOut(part, .below) + rows + takeOut(part, .above)
         for row in part.rows { try table.remove(row.id) }
       }

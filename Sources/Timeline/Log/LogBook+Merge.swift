@@ -1,6 +1,6 @@
 /// How a run of neighbours comes among the ranges (rules 7 to 10, 14, 23 to 25).
 ///
-/// A run is the truth for its stretch. Of each range of which it shows something, what lies between
+/// A run is the truth for its range. Of each range of which it shows something, what lies between
 /// two entries that it shows is judged, and what lies beyond stays where the run ends with the
 /// range, goes where the run claims an end of the log, and is split off otherwise.
 internal import Base
@@ -81,11 +81,11 @@ extension LogBook {
   mutating func merge(_ run: LogRun) throws(Table.Failure) {
     var parts = try self.parts(of: run)
     var moving = Moving()
-    let keeper = try judge(&parts, run, &moving)
+    let survivor = try judge(&parts, run, &moving)
     let loose = try loosened(parts, run)
-    let (index, places) = try clear(parts, keeper: keeper, run, &moving)
+    let (index, places) = try clear(parts, survivor: survivor, run, &moving)
     for row in moving.purged + moving.lost { try drop(row) }
-    var changes = try build(run, parts, keeper: keeper, places, at: index, moving)
+    var changes = try build(run, parts, survivor: survivor, places, at: index, moving)
     // What they changed may have been taken out meanwhile, and what that changed is not found then.
     for row in moving.purged + moving.lost where row.entry.change != nil { try touch(row) }
     for id in loose {
@@ -157,7 +157,7 @@ extension LogBook {
   private mutating func judge(
     _ parts: inout [Part], _ run: LogRun, _ moving: inout Moving
   ) throws(Table.Failure) -> Int? {
-    var keeper: Int?
+    var survivor: Int?
     for at in parts.indices {
       let part = parts[at]
       try judgeBetween(part, run, &moving)
@@ -173,9 +173,9 @@ extension LogBook {
         weight += try table.count(from: part.high + 1, through: part.range.high)
       }
       parts[at].weight = weight
-      if keeper.map({ parts[$0].weight < weight }) ?? true { keeper = at }
+      if survivor.map({ parts[$0].weight < weight }) ?? true { survivor = at }
     }
-    return keeper
+    return survivor
   }
 
   /// What lies between two entries of a run and is not in it is gone, where it was stored before
@@ -234,10 +234,10 @@ extension LogBook {
   /// Takes out what changes its place, splits what is split, and says where the run goes and which
   /// places it keeps.
   private mutating func clear(
-    _ parts: [Part], keeper: Int?, _ run: LogRun, _ moving: inout Moving
+    _ parts: [Part], survivor: Int?, _ run: LogRun, _ moving: inout Moving
   ) throws(Table.Failure) -> (index: Int, places: [[UInt8]: Int64]) {
     var places: [[UInt8]: Int64] = [:]
-    for (at, part) in parts.enumerated() where at != keeper {
+    for (at, part) in parts.enumerated() where at != survivor {
       if case .attached = part.below {
         moving.below = try table.rows(from: part.range.low, through: part.low - 1)
       }
@@ -245,8 +245,8 @@ extension LogBook {
         moving.above = try table.rows(from: part.high + 1, through: part.range.high)
       }
     }
-    if let keeper {
-      for row in parts[keeper].rows { places[row.id] = row.place }
+    if let survivor {
+      for row in parts[survivor].rows { places[row.id] = row.place }
     }
     var rest: [LogRange] = []
     var index: Int?
@@ -259,7 +259,7 @@ extension LogBook {
       if case .split = part.below, let row = try table.last(below: part.low, from: range.low) {
         rest.append(try split(part, .below, range.low, row.place))
       }
-      if which == keeper { index = rest.count }
+      if which == survivor { index = rest.count }
       if case .split = part.above, let row = try table.first(above: part.high, through: range.high)
       {
         rest.append(try split(part, .above, row.place, range.high))
@@ -268,7 +268,7 @@ extension LogBook {
     for row in moving.below + moving.above + moving.later + moving.byTime {
       try table.remove(row.id)
     }
-    for (at, part) in parts.enumerated() where at != keeper {
+    for (at, part) in parts.enumerated() where at != survivor {
       for row in part.rows { try table.remove(row.id) }
     }
     ranges = rest

@@ -205,7 +205,7 @@ extension LogBook {
     return index
   }
 
-  /// Where an island of this time goes: above all that are not younger (rule 13).
+  /// Where a detached entry of this time goes: above all that are not younger (rule 13).
   func slot(timeUs: Int64?) throws(Table.Failure) -> Int {
     guard let timeUs else { return ranges.count }
     var index = ranges.count

@@ -13,7 +13,7 @@ package enum LogKeep: Equatable, Sendable {
 
 /// What a purge did.
 package struct LogPurged: Equatable, Sendable {
-  /// The lowest and the highest place of each stretch that went.
+  /// The lowest and the highest place of each range that went.
   package var runs: [ClosedRange<Int64>] = []
   /// Where to go on; nil where all was looked at.
   package var next: Int64?

@@ -12,7 +12,7 @@ extension LogBook {
   ) throws(Table.Failure) -> [[UInt8]] {
     guard let row = try table.row(id) else { return [] }
     var changes: [LogReaction] = []
-    for part in stretches(own: range(holding: row.place)) where changes.count < Self.userLimit {
+    for part in rangesInOrder(own: range(holding: row.place)) where changes.count < Self.userLimit {
       let rows = try table.reactions(
         of: id, by: user, from: part.lowerBound, through: part.upperBound,
         limit: Self.userLimit - changes.count)
@@ -27,7 +27,7 @@ extension LogBook {
   ) throws(Table.Failure) -> [[UInt8]: [[UInt8]]] {
     var all: [[UInt8]: [[UInt8]]] = [:]
     var left = try table.reactions(of: id, limit: Limits.listItemsMax)[...]
-    let parts = stretches(own: own)
+    let parts = rangesInOrder(own: own)
     while let user = left.first?.row.entry.change?.user {
       let mine = left.prefix { $0.row.entry.change?.user == user }
       left = left.dropFirst(mine.count)

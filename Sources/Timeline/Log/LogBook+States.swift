@@ -72,7 +72,7 @@ extension LogBook {
   /// The edit that counts. Of however many a few are looked at.
   private func lastEdit(of row: LogRow, own: Int?) throws(Table.Failure) -> LogRow? {
     var looks = Limits.logLooksMax
-    for part in stretches(own: own) {
+    for part in rangesInOrder(own: own) {
       if let edit = try lastEdit(of: row, within: part, &looks) { return edit }
     }
     return nil
@@ -125,9 +125,9 @@ extension LogBook {
     return true
   }
 
-  /// The stretches in which changes of a message count over those of the next one: other ranges,
+  /// The ranges in which changes of a message count over those of the next one: other ranges,
   /// from above, then its own (rule 18).
-  func stretches(own: Int?) -> [ClosedRange<Int64>] {
+  func rangesInOrder(own: Int?) -> [ClosedRange<Int64>] {
     guard let own else { return [Int64.min...Int64.max] }
     let range = ranges[own]
     var parts = [range.high + 1...Int64.max, Int64.min...range.low - 1]
@@ -140,7 +140,7 @@ extension LogBook {
     _ slot: LogSlot, of id: [UInt8], own: Int?
   ) throws(Table.Failure) -> LogRow? {
     var looks = Limits.logLooksMax
-    for part in stretches(own: own) {
+    for part in rangesInOrder(own: own) {
       var high = part.upperBound
       while looks > 0,
         let change = try table.lastChange(of: id, slot, from: part.lowerBound, through: high)

@@ -125,7 +125,7 @@ package struct LogBook<Table: LogTable> {
   /// the range's connection and in the epoch of the facts.
   package var certificates: [LogRange] { ranges.filter { !$0.isUnverified } }
 
-  /// Up to where nothing is claimed of what messages show, since a change that is in doubt tells
+  /// Up to where nothing is claimed of what messages show, since an unverified change tells
   /// neither what it does nor to what: it was first seen as taken away, and may have been given
   /// back. Nil where there is none.
   package func untrustedBelow() throws(Table.Failure) -> Int64? {

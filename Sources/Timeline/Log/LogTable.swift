@@ -18,7 +18,7 @@ package protocol LogTable {
   func row(_ distance: Int, below place: Int64, from low: Int64) throws(Failure) -> LogRow?
   /// Whether any change names this entry.
   func hasChanges(of target: [UInt8]) throws(Failure) -> Bool
-  /// The topmost change of an entry in a stretch of places: of one register, or of any kind.
+  /// The topmost change of an entry in a range of places: of one register, or of any kind.
   func lastChange(
     of target: [UInt8], _ slot: LogSlot?, from low: Int64, through high: Int64
   ) throws(Failure) -> LogRow?
@@ -28,13 +28,13 @@ package protocol LogTable {
   ) throws(Failure) -> [LogRow]
   /// What all users did to them: by users, of each the topmost first.
   func reactions(of target: [UInt8], limit: Int) throws(Failure) -> [LogReaction]
-  /// The topmost edit of an entry by a user, or by any (nil), in a stretch of places.
+  /// The topmost edit of an entry by a user, or by any (nil), in a range of places.
   func lastEdit(
     of target: [UInt8], by user: [UInt8]?, from low: Int64, through high: Int64
   ) throws(Failure) -> LogRow?
   /// Whether a message says what an edit of it says.
   func isShown(_ edit: LogRow, in row: LogRow) throws(Failure) -> Bool
-  /// The entries of a stretch that are marked in place, in the order of places.
+  /// The entries of a range that are marked in place, in the order of places.
   func markedInPlace(from low: Int64, through high: Int64) throws(Failure) -> [LogRow]
   /// All that are shown as edited and were received at a number of issued requests of these.
   func edited(received: Range<UInt64>) throws(Failure) -> [LogRow]

@@ -116,7 +116,7 @@ package struct LogNote: Equatable, Sendable {
   }
 }
 
-/// A stretch of entries that stand directly behind each other in the log.
+/// A range of entries that stand directly behind each other in the log.
 package struct LogRange: Equatable, Sendable {
   /// The places of its lowest and its highest entry.
   package var low: Int64

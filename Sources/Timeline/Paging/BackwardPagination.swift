@@ -1,6 +1,6 @@
 /// The walk back in time by offset, newest first, and its proof that nothing is skipped.
 ///
-/// A walk owns a *run*: an unbroken stretch of the server's order that ends at the
+/// A walk owns a *run*: an unbroken range of the server's order that ends at the
 /// present (or at a span known to). Each page is asked so that it overlaps the
 /// run's older end. It extends the run only by evidence: it reaches above the run's
 /// low end, or shares a message with the timestamp group that the low end cuts. Arrivals and

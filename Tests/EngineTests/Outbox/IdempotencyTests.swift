@@ -231,11 +231,11 @@ import Testing
   /// that is nearly over nothing is expected.
   @Test func anAgeIsTheGreaterOneWithRoomForTheRequest() {
     func isKnown(wallS: Int64?, sinceS: Int64?, by: Int64 = 7, isOfAccount: Bool = true) -> Bool {
-      let teller = Teller(
-        told: Told(atUs: 1_000_000_000, by: 8), nowMs: 500_000, isOfAccount: isOfAccount,
+      let recognition = RepeatRecognition(
+        now: SendStamp(atUs: 1_000_000_000, by: 8), nowMs: 500_000, isOfAccount: isOfAccount,
         knownUs: 120_000_000, timeoutMs: 30_000)
-      return teller.isKnown(
-        Told(atUs: wallS.map { 1_000_000_000 - $0 * 1_000_000 }, by: by),
+      return recognition.isKnown(
+        SendStamp(atUs: wallS.map { 1_000_000_000 - $0 * 1_000_000 }, by: by),
         sinceMs: sinceS.map { 500_000 - $0 * 1_000 })
     }
     #expect(isKnown(wallS: 80, sinceS: 80))
@@ -247,9 +247,9 @@ import Testing
     #expect(!isKnown(wallS: -5, sinceS: 10))
     #expect(!isKnown(wallS: 10, sinceS: 10, isOfAccount: false))
     #expect(isKnown(wallS: 10, sinceS: 10, by: 8, isOfAccount: false))
-    let forEver = Teller(
-      told: Told(atUs: nil, by: 0), nowMs: 0, isOfAccount: true, knownUs: 0, timeoutMs: 30_000)
-    #expect(forEver.isKnown(Told(atUs: 0, by: -1), sinceMs: nil))
+    let forEver = RepeatRecognition(
+      now: SendStamp(atUs: nil, by: 0), nowMs: 0, isOfAccount: true, knownUs: 0, timeoutMs: 30_000)
+    #expect(forEver.isKnown(SendStamp(atUs: 0, by: -1), sinceMs: nil))
   }
 
   /// Protects: a conversation that may have been made is not made twice.

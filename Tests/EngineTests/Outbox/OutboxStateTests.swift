@@ -51,7 +51,7 @@ import Testing
     outbox.load([operation(1, .queued)])
     outbox.note(permille: 500, of: 1)
     outbox.noteLoose(1)
-    outbox.pause(1, untilMs: 70, isTold: false)
+    outbox.pause(1, untilMs: 70, isServerPause: false)
     let troubles = [outbox.noteTrouble(1), outbox.noteTrouble(1)]
     #expect(troubles == [1, 2])
     #expect(outbox.permille[1] == 500 && outbox.looseEnds == [1] && outbox.notBeforeMs[1] == 70)

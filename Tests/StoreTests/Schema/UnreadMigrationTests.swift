@@ -54,7 +54,7 @@ import Timeline
     #expect(try counts.unread(fixture, purged) == Unread(5, isExact: false))
     try fixture.read { rx throws(StoreFailure) in
       let tally = try rx.tally(cid)
-      #expect(tally.top == position(2, "b") && tally.toldLSN == 3 && tally.here == 2)
+      #expect(tally.top == position(2, "b") && tally.countedLSN == 3 && tally.here == 2)
     }
     try counts.told(fixture, cid, 2, newest: position(2, "b"))
     try fixture.reopen()

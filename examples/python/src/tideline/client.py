@@ -115,6 +115,10 @@ class Client(Acts, Finds, Keeps):
     ) -> None:
         self._handle = ctypes.c_void_p()
         self._plain = threading.local()
+        if key is not None and not isinstance(key, bytes):
+            raise TypeError(
+                f"the key is {KEY_BYTES} random bytes, of type bytes, "
+                f"and not {type(key).__name__}; tideline.key_file(path) makes and reads one")
         texts = [os.fsencode(path) if path is not None else b"", key or b"", account.encode(),
                  user_id.encode(), device.encode()]
         flags = ((path is None) | existing << 1 | strict << 2 | auto_mark_read << 3
@@ -213,7 +217,7 @@ class Client(Acts, Finds, Keeps):
         return check(c.library.tl_client_frame_sent(self._handle, id)) == Status.OK
 
     def advance(self) -> int | None:
-        """Lets time act. Gives the milliseconds until the next call is due, or None."""
+        """Runs timers that are due. Gives the milliseconds until the next call is due, or None."""
         wait = ctypes.c_int64()
         check(c.library.tl_client_advance(self._handle, ctypes.byref(wait)))
         return None if wait.value < 0 else wait.value

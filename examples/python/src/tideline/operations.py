@@ -20,7 +20,7 @@ class OperationState(Word):
 
 
 class OperationWait(Word):
-    """What an operation waits for."""
+    """What a queued or unknown operation waits for."""
 
     NOTHING = 0
     CONNECTION = 1

@@ -101,7 +101,8 @@ class Window:
         return out.value if status == Status.OK else None
 
     def fill(self, row: int) -> bool:
-        """Asks the network to fill the gap before a row. False when no gap is there."""
+        """Loads the messages of the gap before a row: from the cache where it has them all, else
+        from the server. False when no gap is there."""
         return check(c.library.tl_window_fill(self._handle, row)) == Status.OK
 
     def show(self, first: int, count: int) -> None:

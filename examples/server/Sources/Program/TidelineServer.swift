@@ -38,10 +38,8 @@ struct TidelineServer: ParsableCommand {
       NIOLoopBound(try World(options: options, knobs: serverKnobs, loop: loop), eventLoop: loop)
     }.wait()
 
-    let lines = try listenForLines(group, world).bind(host: "127.0.0.1", port: options.tcpPort)
-      .wait()
-    let webSockets = try listenForWebSockets(group, world)
-      .bind(host: "127.0.0.1", port: options.wsPort).wait()
+    let lines = try bind(listenForLines(group, world), "--tcp-port", options.tcpPort)
+    let webSockets = try bind(listenForWebSockets(group, world), "--ws-port", options.wsPort)
     let tcp = lines.localAddress?.port ?? 0
     let ws = webSockets.localAddress?.port ?? 0
     try loop.submit { world.value.start() }.wait()
@@ -54,6 +52,23 @@ struct TidelineServer: ParsableCommand {
     try webSockets.close().wait()
     try loop.submit { try world.value.stop() }.wait()
   }
+
+  /// Listens on a port of this machine. A failure names the option, the port and the reason.
+  private func bind(
+    _ bootstrap: ServerBootstrap, _ option: String, _ port: Int
+  ) throws -> any Channel {
+    do {
+      return try bootstrap.bind(host: "127.0.0.1", port: port).wait()
+    } catch let error as IOError {
+      throw PortFailure(
+        description: "\(option) \(port): \(String(cString: strerror(error.errnoCode)))")
+    }
+  }
+}
+
+/// A port on which the server cannot listen.
+private struct PortFailure: Error, CustomStringConvertible {
+  let description: String
 }
 
 /// Where to listen and what world to serve.

@@ -1,21 +1,21 @@
-/// Whether the time that an answer tells is taken for the server's.
+/// Whether the time that an answer states is taken for the server's.
 ///
 /// Rule protected: one answer, however odd, takes no row away and moves no watermark past what
-/// happened. A told time that leaps ahead of all that is known would pass the horizon of deletions
-/// and skip those made until then, so another answer has to tell the same: on another connection,
-/// or a minute apart. Until then it is as if nothing had been told.
+/// happened. A stated time that leaps ahead of all that is known would pass the horizon of
+/// deletions and skip those made until then, so another answer has to state the same: on another
+/// connection, or a minute apart. Until then it is as if nothing had been stated.
 internal import Base
 
-struct ToldClock {
+struct ServerClockCheck {
   private struct Leap {
-    let toldUs: Int64
+    let statedUs: Int64
     let atMs: Int64
     let connection: UInt64
     /// What was known before.
     let fromUs: Int64
   }
 
-  /// The last told time that was not borne out, and the last one far behind what was known.
+  /// The last stated time that was not borne out, and the last one far behind what was known.
   private var leap: Leap?
   private var fall: Leap?
   /// What this connection told of the clock and nothing speaks against: a time far behind what was
@@ -24,43 +24,43 @@ struct ToldClock {
 
   mutating func connect() { surelyUs = nil }
 
-  /// Looks at a told time. `known` is what the server's clock shows at least, nil where nothing
+  /// Looks at a stated time. `known` is what the server's clock shows at least, nil where nothing
   /// is known; `shownUs` is the greatest stamp of the answer that other stamps bear out.
   mutating func isBorneOut(
-    _ toldUs: Int64, known: Int64?, shownUs: Int64?, connection: UInt64, nowMs: Int64
+    _ statedUs: Int64, known: Int64?, shownUs: Int64?, connection: UInt64, nowMs: Int64
   ) -> Bool {
     guard let known = [known, shownUs, fall?.fromUs].compactMap({ $0 }).max() else {
-      surelyUs = toldUs
+      surelyUs = statedUs
       return true
     }
-    let new = Leap(toldUs: toldUs, atMs: nowMs, connection: connection, fromUs: known)
-    if toldUs > known.saturating(plus: WatermarkPolicy.dayUs) {
+    let new = Leap(statedUs: statedUs, atMs: nowMs, connection: connection, fromUs: known)
+    if statedUs > known.saturating(plus: WatermarkPolicy.dayUs) {
       guard let leap, agrees(new, leap) else {
         leap = new
         return false
       }
       guard isIndependent(new, of: leap) else { return false }
-      surelyUs = toldUs
-    } else if toldUs.saturating(plus: WatermarkPolicy.dayUs) < known {
+      surelyUs = statedUs
+    } else if statedUs.saturating(plus: WatermarkPolicy.dayUs) < known {
       // It lowers what is believed at once, and takes nothing back yet.
       guard let fall, agrees(new, fall) else {
         fall = new
         return true
       }
       guard isIndependent(new, of: fall) else { return true }
-      surelyUs = toldUs
+      surelyUs = statedUs
     } else {
-      surelyUs = toldUs
+      surelyUs = statedUs
     }
     leap = nil
     fall = nil
     return true
   }
 
-  /// Whether two told times are of one clock.
+  /// Whether two stated times are of one clock.
   private func agrees(_ new: Leap, _ old: Leap) -> Bool {
     let sinceMs = new.atMs.addingReportingOverflow(0 &- old.atMs).partialValue
-    let differs = new.toldUs.saturating(minus: old.toldUs).saturating(minus: sinceMs &* 1_000)
+    let differs = new.statedUs.saturating(minus: old.statedUs).saturating(minus: sinceMs &* 1_000)
     let dayUs = WatermarkPolicy.dayUs
     return differs <= dayUs && differs.saturating(plus: dayUs) >= 0
   }

@@ -20,7 +20,7 @@ extension UnreadTable {
     let before = try tx.tally(cid)
     if let lastRead {
       try noteLastRead(lastRead, in: cid)
-      try noteTold(marker: lastRead, in: cid)
+      try noteServer(marker: lastRead, in: cid)
       // The server's marker only goes forward: one that it names no more is passed, and an own one
       // of which the message was deleted never comes.
       let tally = try tx.tally(cid)
@@ -45,7 +45,7 @@ extension UnreadTable {
       let isAsked = covered != nil || isMixed || tally.isExact
       if tally.number == nil || !isMixed && covered != nil {
         tally.number = max(count &- (covered ?? 0), min(count, tally.here))
-        (tally.top, tally.told) = (nil, tx.lsn &<< 1)
+        (tally.top, tally.counted) = (nil, tx.lsn &<< 1)
       }
       return try write(tally, isAsked ? .unsure : .inexact, in: cid)
     }
@@ -67,7 +67,7 @@ extension UnreadTable {
     tx.counting.unsettled[cid, default: .settle] = .settle
     tally.number = min((isRead ? 0 : count) &+ later, Limits.countMax)
     tally.top = newest
-    tally.told = tx.lsn &<< 1 | (isExact ? 1 : 0)
+    tally.counted = tx.lsn &<< 1 | (isExact ? 1 : 0)
     try write(tally, hasCome ? .unsure : .settle, in: cid)
     tx.counting.recounts[cid] = hasCome
   }
@@ -92,7 +92,7 @@ extension UnreadTable {
     let high = newest?.successor ?? ReadTransaction.beyond
     var low = own
     if isQueued {
-      var known = try reader.toldMarker(cid)
+      var known = try reader.serverMarker(cid)
       if let lastRead, let row = try tx.row(lastRead, cid) { known = row.position }
       low = min(own, known?.successor ?? .min)
     }
@@ -115,10 +115,10 @@ extension UnreadTable {
   }
 
   /// The server has the marker at a message, or above it.
-  package func noteTold(marker id: [UInt8], in cid: Int64) throws(StoreFailure) {
+  package func noteServer(marker id: [UInt8], in cid: Int64) throws(StoreFailure) {
     guard let position = try tx.row(id, cid)?.position else { return }
-    if let known = try tx.unreadReader.toldMarker(cid), known >= position { return }
-    try tx.conversationTable.note(toldMarker: position, of: cid)
+    if let known = try tx.unreadReader.serverMarker(cid), known >= position { return }
+    try tx.conversationTable.note(serverMarker: position, of: cid)
   }
 
   /// The server has taken an own mark: a count that was asked for before may be without it.
@@ -129,7 +129,7 @@ extension UnreadTable {
   }
 
   /// What the server had may be lost.
-  func clearTold(_ cid: Int64) throws(StoreFailure) {
-    try tx.conversationTable.note(toldMarker: nil, of: cid)
+  func clearServerMarker(_ cid: Int64) throws(StoreFailure) {
+    try tx.conversationTable.note(serverMarker: nil, of: cid)
   }
 }
