@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that every compiler takes Include/tideline.h and that its binary shape is as reviewed.
+"""Checks that every compiler takes the headers and that the binary shape of tideline.h is as it was
+reviewed.
 
   header.py check      compile as C99, C11, C23 and C++17 with gcc and clang
   header.py compare    signatures, constants, sizes and offsets against Scripts/abi/tideline.layout;
@@ -69,14 +70,15 @@ def check():
     for compiler, standard, language, options in matrix:
         if shutil.which(compiler) is None:
             raise SystemExit(f"header: {compiler} is missing")
-        with tempfile.TemporaryDirectory() as folder:
-            compile_units(pathlib.Path(folder), compiler, standard, language, options)
+        for name in ("tideline.h", "tideline_json.h"):
+            with tempfile.TemporaryDirectory() as folder:
+                compile_units(pathlib.Path(folder), compiler, standard, language, options, name)
         print(f"header: {pathlib.Path(compiler).name} {standard}")
     for compiler in ("g++", str(toolchain() / "clang++")):
         with tempfile.TemporaryDirectory() as folder:
             compile_units(pathlib.Path(folder), compiler, "c++17", "c++", [], "tideline.hpp")
         print(f"header: {pathlib.Path(compiler).name} tideline.hpp")
-    print(f"header: {len(matrix) + 2} compilations, no warning")
+    print(f"header: {2 * len(matrix) + 2} compilations, no warning")
 
 
 def declarations():
