@@ -81,11 +81,11 @@ def check():
     print(f"header: {2 * len(matrix) + 2} compilations, no warning")
 
 
-def declarations():
-    """The header's own declarations, from clang."""
+def declarations(path=HEADER):
+    """A header's own declarations, from clang."""
     text = subprocess.run(
         [str(toolchain() / "clang"), "-x", "c", "-Xclang", "-ast-dump=json", "-fsyntax-only",
-         str(HEADER)], check=True, capture_output=True, text=True).stdout
+         str(path)], check=True, capture_output=True, text=True).stdout
     return [node for node in json.loads(text)["inner"]
             if node.get("name", "").startswith("tl_") or node["kind"] == "EnumDecl"]
 
@@ -100,10 +100,10 @@ def parameters(node):
             if child["kind"] == "ParmVarDecl"]
 
 
-def layout():
-    """The binary shape as text."""
+def layout(path=HEADER):
+    """The binary shape of a header as text."""
     lines, structs, constants = [], [], []
-    for node in declarations():
+    for node in declarations(path):
         kind = node["kind"]
         if kind == "FunctionDecl":
             result = node["type"]["qualType"].split("(")[0].strip()
@@ -132,7 +132,7 @@ def layout():
         source = pathlib.Path(folder) / "layout.c"
         source.write_text("\n".join(program) + "\n")
         binary = pathlib.Path(folder) / "layout"
-        subprocess.run(["gcc", "-std=c11", f"-I{HEADER.parent}", str(source), "-o", str(binary)],
+        subprocess.run(["gcc", "-std=c11", f"-I{path.parent}", str(source), "-o", str(binary)],
                        check=True)
         printed = subprocess.run([str(binary)], check=True, capture_output=True, text=True).stdout
     return "\n".join(sorted(lines)) + "\n" + printed
