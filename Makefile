@@ -34,7 +34,7 @@ TESTS := TL_TESTED=1 SWT_SWIFT_ERROR_BACKTRACING_ENABLED=0 $(SWIFT) test --scrat
 
 .DEFAULT_GOAL := lib
 .PHONY: storage storage-setup lib setup check quick nightly fmt format tidy tables header build test symbols abi \
-  abi-accept c py py-run probe-test probe-run matrix xmpp ejabberd nats jmap interop statuses types swift-boundary screens sim sim-bin \
+  abi-accept abidiff c py py-run probe-test probe-run matrix xmpp ejabberd nats jmap interop statuses types swift-boundary screens sim sim-bin \
   sim-test sim-storage sim-commits sim-each-commit sim-retention sim-log import-kill sim-known sim-smoke sim-faults \
   sim-long sim-traces hostile faults asan tsan fuzz search-model bench bench-count bench-growth bench-retention \
   bench-rows bench-search bench-syscalls bench-worst bench-weight bench-page bench-setup server examples docs-lint demo \
@@ -53,8 +53,8 @@ setup:
 
 ## All static checks, the tests of the boundary and 100 seeds, in the order in which they are cheapest
 ## to fail.
-check: setup tidy format header test-swift symbols size abi c py types swift-boundary test-install sim-smoke \
-  examples docs-lint
+check: setup tidy format header test-swift symbols size abi abidiff c py types swift-boundary \
+  test-install sim-smoke examples docs-lint
 
 ## After a change: the tests of the modules that changed, and 100 seeds.
 quick: setup
@@ -112,6 +112,11 @@ size: lib
 abi: setup
 	$(PYTHON) Scripts/header.py compare
 	$(PYTHON) Scripts/bindings.py compare
+
+## What of the header breaks programs that were compiled against the last release.
+abidiff: setup
+	@$(PYTHON) Scripts/test_abidiff.py
+	@$(PYTHON) Scripts/abidiff.py
 
 abi-accept: setup
 	$(PYTHON) Scripts/header.py accept

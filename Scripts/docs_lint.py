@@ -401,7 +401,8 @@ def quotes():
 
 def main():
     header = (ROOT / "Include" / "tideline.h").read_text()
-    names = set(re.findall(r"\b(?:tl|TL)_\w+", header))
+    names = set(re.findall(r"\b(?:tl|TL)_\w+", "".join(
+        path.read_text() for path in (ROOT / "Include").glob("*.h"))))
     makefile = (ROOT / "Makefile").read_text()
     targets = set(re.findall(r"^([a-z][\w-]*):", makefile, re.MULTILINE))
     trouble = []

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that every compiler takes Include/tideline.h and that its binary shape is as reviewed.
+"""Checks that every compiler takes the headers and that the binary shape of tideline.h is as it was
+reviewed.
 
   header.py check      compile as C99, C11, C23 and C++17 with gcc and clang
   header.py compare    signatures, constants, sizes and offsets against Scripts/abi/tideline.layout;
@@ -69,21 +70,22 @@ def check():
     for compiler, standard, language, options in matrix:
         if shutil.which(compiler) is None:
             raise SystemExit(f"header: {compiler} is missing")
-        with tempfile.TemporaryDirectory() as folder:
-            compile_units(pathlib.Path(folder), compiler, standard, language, options)
+        for name in ("tideline.h", "tideline_json.h"):
+            with tempfile.TemporaryDirectory() as folder:
+                compile_units(pathlib.Path(folder), compiler, standard, language, options, name)
         print(f"header: {pathlib.Path(compiler).name} {standard}")
     for compiler in ("g++", str(toolchain() / "clang++")):
         with tempfile.TemporaryDirectory() as folder:
             compile_units(pathlib.Path(folder), compiler, "c++17", "c++", [], "tideline.hpp")
         print(f"header: {pathlib.Path(compiler).name} tideline.hpp")
-    print(f"header: {len(matrix) + 2} compilations, no warning")
+    print(f"header: {2 * len(matrix) + 2} compilations, no warning")
 
 
-def declarations():
-    """The header's own declarations, from clang."""
+def declarations(path=HEADER):
+    """A header's own declarations, from clang."""
     text = subprocess.run(
         [str(toolchain() / "clang"), "-x", "c", "-Xclang", "-ast-dump=json", "-fsyntax-only",
-         str(HEADER)], check=True, capture_output=True, text=True).stdout
+         str(path)], check=True, capture_output=True, text=True).stdout
     return [node for node in json.loads(text)["inner"]
             if node.get("name", "").startswith("tl_") or node["kind"] == "EnumDecl"]
 
@@ -98,10 +100,10 @@ def parameters(node):
             if child["kind"] == "ParmVarDecl"]
 
 
-def layout():
-    """The binary shape as text."""
+def layout(path=HEADER):
+    """The binary shape of a header as text."""
     lines, structs, constants = [], [], []
-    for node in declarations():
+    for node in declarations(path):
         kind = node["kind"]
         if kind == "FunctionDecl":
             result = node["type"]["qualType"].split("(")[0].strip()
@@ -130,7 +132,7 @@ def layout():
         source = pathlib.Path(folder) / "layout.c"
         source.write_text("\n".join(program) + "\n")
         binary = pathlib.Path(folder) / "layout"
-        subprocess.run(["gcc", "-std=c11", f"-I{HEADER.parent}", str(source), "-o", str(binary)],
+        subprocess.run(["gcc", "-std=c11", f"-I{path.parent}", str(source), "-o", str(binary)],
                        check=True)
         printed = subprocess.run([str(binary)], check=True, capture_output=True, text=True).stdout
     return "\n".join(sorted(lines)) + "\n" + printed

@@ -3,8 +3,9 @@
 set -eu
 built=$1 destdir=$2 prefix=$3 version=$4
 lib=$destdir$prefix/lib
-install -D -m 644 Include/tideline.h "$destdir$prefix/include/tideline.h"
-install -D -m 644 Include/tideline.hpp "$destdir$prefix/include/tideline.hpp"
+for header in tideline.h tideline.hpp tideline_json.h; do
+  install -D -m 644 "Include/$header" "$destdir$prefix/include/$header"
+done
 install -D -m 755 "$built" "$lib/libtideline.so.$version"
 strip --strip-unneeded "$lib/libtideline.so.$version"
 ln -sf "libtideline.so.$version" "$lib/libtideline.so.1"

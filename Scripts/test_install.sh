@@ -38,6 +38,7 @@ built() { # built PREFIX: what pkg-config says of the installed library builds a
 cat >"$work/expected" <<END
 ./usr/local/include/tideline.h
 ./usr/local/include/tideline.hpp
+./usr/local/include/tideline_json.h
 ./usr/local/lib/libtideline.so
 ./usr/local/lib/libtideline.so.$version
 ./usr/local/lib/libtideline.so.1

@@ -33,7 +33,7 @@ def put_development(prefix, libraries, version, fixed):
     else:
         pkg_config = pkg_config.replace("@PREFIX@", "${pcfiledir}/../..")
     pkg_config = pkg_config.replace("libdir=${prefix}/lib", f"libdir=${{prefix}}/{libraries}")
-    for name in ("tideline.h", "tideline.hpp"):
+    for name in ("tideline.h", "tideline.hpp", "tideline_json.h"):
         put(prefix / "include" / name, ROOT / "Include" / name)
     put(prefix / libraries / "pkgconfig" / "tideline.pc", pkg_config)
     for name in ("tideline-config.cmake", "tideline-config-version.cmake"):

@@ -46,8 +46,12 @@ static char *copy(const void *bytes, size_t size) {
   return s;
 }
 
-static char *copy_string(struct json value) {
-  return value.size < 2 ? copy("", 0) : copy(value.at + 1, value.size - 2);
+/* The text of a JSON string; empty where it is none. Unescaped it is no longer than before. */
+static char *copy_string(tl_view value) {
+  char *s = copy(value.data, value.size);
+  size_t size = tl_json_text(value, s, value.size);
+  s[size > value.size ? 0 : size] = 0;
+  return s;
 }
 
 static void clear(struct list *list) {
@@ -71,13 +75,14 @@ static struct message *make_room(struct list *list, size_t count) {
 /* ---- What is asked without the library ---- */
 
 /* Sends a request and waits for its answer; gives `data`. */
-static struct json ask(struct line *line, const char *request) {
-  struct json frame;
-  if (put_line(line, request, strlen(request)) != 0) die("the server hung up");
-  while ((frame = get_line(line)).at != NULL)
-    if (member(frame, "request_id").at != NULL) {
-      struct json data = member(frame, "data");
-      if (data.at == NULL) die("the server refused");
+static tl_view ask(struct line *line, const tl_json_writer *json) {
+  tl_view request = tl_json_written(json), frame;
+  if (request.data == NULL) die("a request is too long");
+  if (put_line(line, request.data, request.size) != 0) die("the server hung up");
+  while ((frame = get_line(line)).data != NULL)
+    if (tl_json_member(frame, "request_id").data != NULL) {
+      tl_view data = tl_json_member(frame, "data");
+      if (data.data == NULL) die("the server refused");
       return data;
     }
   die("the server fell silent");
@@ -87,21 +92,26 @@ static struct json ask(struct line *line, const char *request) {
 /* Asks for one page and puts it before what the list holds. Gives its size. */
 static size_t fetch_page(struct line *line, struct list *list, unsigned limit, size_t offset) {
   char request[900];
-  snprintf(request, sizeof request,
-           "{\"type\":\"get_messages\",\"request_id\":\"n\",\"conversation_id\":\"%s\","
-           "\"limit\":%u,\"offset\":%zu}",
-           conversation, limit, offset);
-  struct json messages = member(ask(line, request), "messages"), row;
+  tl_json_writer json = {request, sizeof request, 0};
+  tl_json_put_raw(&json, "{\"type\":\"get_messages\",\"request_id\":\"n\",\"conversation_id\":");
+  tl_json_put_string(&json, text(conversation));
+  tl_json_put_raw(&json, ",\"limit\":");
+  tl_json_put_integer(&json, limit);
+  tl_json_put_raw(&json, ",\"offset\":");
+  tl_json_put_integer(&json, (int64_t)offset);
+  tl_json_put_raw(&json, "}");
+  tl_view messages = tl_json_member(ask(line, &json), "messages"), row = {NULL, 0};
   size_t count = 0, next = 0;
-  for (const char *at = NULL; element(messages, &at, &row);) count++;
+  while (tl_json_next(messages, &row)) count++;
   struct message *rows = make_room(list, count);
   if (list->count > 0) memmove(rows + count, rows, list->count * sizeof *rows);
-  for (const char *at = NULL; element(messages, &at, &row); next++) {
-    struct json payload = member(row, "payload");
+  for (row = (tl_view){NULL, 0}; tl_json_next(messages, &row); next++) {
+    tl_view payload = tl_json_member(row, "payload");
     rows[next] = (struct message){
-        copy_string(member(row, "message_id")), copy_string(member(row, "created_at")),
-        copy_string(member(row, "sender_id")), copy(payload.at, payload.size),
-        member(payload, "_control").at != NULL};
+        copy_string(tl_json_member(row, "message_id")),
+        copy_string(tl_json_member(row, "created_at")),
+        copy_string(tl_json_member(row, "sender_id")), copy(payload.data, payload.size),
+        tl_json_member(payload, "_control").data != NULL};
   }
   list->count += count;
   return count;
@@ -113,12 +123,17 @@ static void fetch_all(struct list *list) {
   while (fetch_page(&admin, list, 500, list->count) > 0) continue;
 }
 
+/* `rest` is the JSON of further members. */
 static void tell(const char *type, const char *rest) {
   char request[900];
-  snprintf(request, sizeof request,
-           "{\"type\":\"%s\",\"request_id\":\"a\",\"conversation_id\":\"%s\"%s}", type,
-           conversation, rest);
-  ask(&admin, request);
+  tl_json_writer json = {request, sizeof request, 0};
+  tl_json_put_raw(&json, "{\"request_id\":\"a\",\"type\":");
+  tl_json_put_string(&json, text(type));
+  tl_json_put_raw(&json, ",\"conversation_id\":");
+  tl_json_put_string(&json, text(conversation));
+  tl_json_put_raw(&json, rest);
+  tl_json_put_raw(&json, "}");
+  ask(&admin, &json);
 }
 
 /* ---- The naive client ---- */
@@ -190,9 +205,9 @@ static void sync_client(tl_sync_kind kind) {
     }
     must(tl_client_sync_status(client, sync, &status), "sync_status");
     if (status.phase == TL_SYNC_ENDED) break;
-    struct json answer = get_line(&wire);
-    if (answer.at == NULL) die("the line is dead");
-    must(tl_client_receive(client, (tl_view){(const uint8_t *)answer.at, answer.size}), "receive");
+    tl_view answer = get_line(&wire);
+    if (answer.data == NULL) die("the line is dead");
+    must(tl_client_receive(client, answer), "receive");
   }
   must(status.result, "the sync");
 }

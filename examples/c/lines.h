@@ -1,5 +1,5 @@
-/* A line-based connection that counts what goes over it, and just enough JSON
- * to find a member. Used by the demonstration; a real host brings its own.
+/* A line-based connection that counts what goes over it. Used by the demonstration;
+ * a real host brings its own.
  */
 #ifndef LINES_H
 #define LINES_H
@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <tideline_json.h>
 #include <unistd.h>
 
 /* What went over a connection, hello included. */
@@ -26,12 +27,6 @@ struct line {
   char *data;
   size_t room;
   struct traffic traffic;
-};
-
-/* Bytes of a JSON text; `at` is NULL where nothing was found. */
-struct json {
-  const char *at;
-  size_t size;
 };
 
 static inline void die(const char *what) {
@@ -66,16 +61,16 @@ static inline int put_line(struct line *line, const void *bytes, size_t size) {
   return put_bytes(line, bytes, size) == 0 ? put_bytes(line, "\n", 1) : -1;
 }
 
-/* One line without its end; `at` is NULL when the connection is dead. In a
+/* One line without its end; `data` is NULL when the connection is dead. In a
  * string every quote is escaped, so the needle below matches members only. */
-static inline struct json get_line(struct line *line) {
+static inline tl_view get_line(struct line *line) {
   static const char needle[] = "\"message_id\":\"";
   ssize_t size = getline(&line->data, &line->room, line->in);
-  if (size <= 0 || line->data[size - 1] != '\n') return (struct json){NULL, 0};
+  if (size <= 0 || line->data[size - 1] != '\n') return (tl_view){NULL, 0};
   line->traffic.received += (uint64_t)size + undrawn(line->data, (size_t)size);
   for (const char *p = line->data; (p = strstr(p, needle)) != NULL; p += sizeof needle - 1)
     line->traffic.messages++;
-  return (struct json){line->data, (size_t)size - 1};
+  return (tl_view){(const uint8_t *)line->data, (size_t)size - 1};
 }
 
 static inline void hang_up(struct line *line) {
@@ -90,7 +85,8 @@ static inline void hang_up(struct line *line) {
 static inline int dial(struct line *line, int port, const char *user) {
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
   struct timeval patience = {20, 0};
-  char hello[600];
+  char room[600];
+  tl_json_writer json = {room, sizeof room, 0};
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   line->fd = socket(AF_INET, SOCK_STREAM, 0);
   setsockopt(line->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
@@ -98,57 +94,15 @@ static inline int dial(struct line *line, int port, const char *user) {
     close(line->fd);
     return -1;
   }
-  int n = snprintf(hello, sizeof hello, "{\"type\":\"hello\",\"user\":\"%s\"}\n", user);
+  tl_json_put_raw(&json, "{\"type\":\"hello\",\"user\":");
+  tl_json_put_string(&json, (tl_view){(const uint8_t *)user, strlen(user)});
+  tl_json_put_raw(&json, "}\n");
+  tl_view hello = tl_json_written(&json);
   line->in = fdopen(line->fd, "r");
-  if (line->in == NULL || put_bytes(line, hello, (size_t)n) != 0 || get_line(line).at == NULL)
+  if (hello.data == NULL || line->in == NULL || put_bytes(line, hello.data, hello.size) != 0 ||
+      get_line(line).data == NULL)
     die("the server hung up");
   return 0;
-}
-
-/* Where the JSON value at `p` ends. */
-static inline const char *value_end(const char *p, const char *end) {
-  int depth = 0;
-  for (; p < end; p++) {
-    if (*p == '"') {
-      for (p++; p < end && *p != '"'; p++) p += *p == '\\';
-      if (depth == 0) return p < end ? p + 1 : end;
-    } else if (*p == '{' || *p == '[') {
-      depth++;
-    } else if (*p == '}' || *p == ']') {
-      if (depth == 0) return p;
-      if (--depth == 0) return p + 1;
-    } else if (*p == ',' && depth == 0) {
-      return p;
-    }
-  }
-  return end;
-}
-
-/* The value of a member of an object, strings with their quotes. */
-static inline struct json member(struct json object, const char *name) {
-  const char *p = object.at, *end = object.at + object.size;
-  size_t size = strlen(name);
-  if (object.at == NULL || object.size < 2 || *p != '{') return (struct json){NULL, 0};
-  for (p++; p < end && *p == '"';) {
-    const char *key = p + 1, *colon = value_end(p, end);
-    const char *value = colon + 1, *after = value < end ? value_end(value, end) : end;
-    if ((size_t)(colon - key) == size + 1 && memcmp(key, name, size) == 0)
-      return (struct json){value, (size_t)(after - value)};
-    p = after + 1;
-  }
-  return (struct json){NULL, 0};
-}
-
-/* The next element of an array; begin with `*at` NULL. */
-static inline int element(struct json array, const char **at, struct json *out) {
-  const char *end = array.at + array.size;
-  if (array.at == NULL || array.size < 2) return 0;
-  const char *p = *at == NULL ? array.at + 1 : *at;
-  if (p >= end || *p == ']') return 0;
-  const char *after = value_end(p, end);
-  *out = (struct json){p, (size_t)(after - p)};
-  *at = after < end && *after == ',' ? after + 1 : after;
-  return 1;
 }
 
 #endif

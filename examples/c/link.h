@@ -24,6 +24,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <tideline.h>
+#include <tideline_json.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -115,8 +116,12 @@ static inline int link_send(struct link *link, const void *bytes, size_t size) {
 static inline tl_status link_dial(struct link *link, tl_client *client) {
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)link->port)};
   struct timeval patience = {LINK_PATIENCE_MS / 1000, 0};
-  char hello[600];
-  int n = snprintf(hello, sizeof hello, "{\"type\":\"hello\",\"user\":\"%s\"}\n", link->user);
+  char room[600];
+  tl_json_writer json = {room, sizeof room, 0};
+  tl_json_put_raw(&json, "{\"type\":\"hello\",\"user\":");
+  tl_json_put_string(&json, (tl_view){(const uint8_t *)link->user, strlen(link->user)});
+  tl_json_put_raw(&json, "}\n");
+  tl_view hello = tl_json_written(&json);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   link->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (link->fd < 0) return link_lost(link, client, "no descriptor is left");
@@ -124,9 +129,9 @@ static inline tl_status link_dial(struct link *link, tl_client *client) {
   setsockopt(link->fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
   /* A frame does not wait for what was sent before it to be acknowledged. */
   setsockopt(link->fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
-  if (n < 0 || (size_t)n >= sizeof hello ||
+  if (hello.data == NULL ||
       connect(link->fd, (struct sockaddr *)&address, sizeof address) != 0 ||
-      link_send(link, hello, (size_t)n) != 0)
+      link_send(link, hello.data, hello.size) != 0)
     return link_lost(link, client, "the server cannot be reached");
   link->due_ms = link->now_ms() + LINK_PATIENCE_MS;
   return TL_OK;
@@ -135,8 +140,8 @@ static inline tl_status link_dial(struct link *link, tl_client *client) {
 /* One line: the answer to the greeting, or a frame. */
 static inline tl_status link_take(struct link *link, tl_client *client, tl_view line) {
   if (!link->is_greeted) {
-    static const char error[] = "\"status\":\"error\"";
-    if (memmem(line.data, line.size, error, sizeof error - 1) != NULL)
+    tl_view answer = tl_json_member(line, "status");
+    if (answer.size == 7 && memcmp(answer.data, "\"error\"", 7) == 0)
       return link_lost(link, client, "the server refused the greeting");
     tl_status status = tl_client_connected(client);
     if (status < 0) return link_is_over(status) ? status : link_lost(link, client, "no room");

@@ -104,12 +104,17 @@ static uint64_t write_message(tl_client *client, const char *conversation, const
 /* Anything else is a request of the protocol, addressed by the same client id. */
 static void edit_message(tl_client *client, const char *conversation, const char *client_id,
                          const char *payload) {
-  char request[1024];
+  char room[1024];
+  tl_json_writer request = {room, sizeof room, 0};
   uint64_t operation;
-  snprintf(request, sizeof request,
-           "{\"type\":\"edit_message\",\"conversation_id\":\"%s\",\"message_id\":\"%s\","
-           "\"payload\":%s}", conversation, client_id, payload);
-  must(tl_client_perform(client, text(request), 0, &operation, NULL), "perform");
+  tl_json_put_raw(&request, "{\"type\":\"edit_message\",\"conversation_id\":");
+  tl_json_put_string(&request, text(conversation));
+  tl_json_put_raw(&request, ",\"message_id\":");
+  tl_json_put_string(&request, text(client_id));
+  tl_json_put_raw(&request, ",\"payload\":");
+  tl_json_put_raw(&request, payload);
+  tl_json_put_raw(&request, "}");
+  must(tl_client_perform(client, tl_json_written(&request), 0, &operation, NULL), "perform");
   printf("edited to %s: operation %llu\n", payload, (unsigned long long)operation);
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <tideline.h>
+#include <tideline_json.h>
 
 static void must(tl_status status, const char *what) {
   if (status >= TL_OK) return;
@@ -44,22 +45,17 @@ static void build(tl_client *client) {
   tl_work_free(work);
 }
 
-/* The member `text` of a payload, as it is written in JSON. These examples have no parser of
- * JSON; a host marks the string that its own gives. */
+/* The member `text` of a payload; the payload as it is where it has none that fits. */
 static tl_view text_of(tl_view payload) {
-  static const char name[] = "\"text\":\"";
-  const char *at = memmem(payload.data, payload.size, name, sizeof name - 1);
-  if (at == NULL) return payload;
-  at += sizeof name - 1;
-  const char *end = at, *stop = (const char *)payload.data + payload.size;
-  while (end < stop && *end != '"') end += *end == '\\' ? 2 : 1;
-  return (tl_view){(const uint8_t *)at, (size_t)(end - at)};
+  static char room[1 << 16];
+  size_t size = tl_json_text(tl_json_member(payload, "text"), room, sizeof room);
+  return size > sizeof room ? payload : (tl_view){(const uint8_t *)room, size};
 }
 
 static void print_hit(const tl_hit *hit) {
   tl_view said = text_of(hit->message.payload);
-  /* Ranges are of the unescaped string: one that has escapes is printed without marks. */
-  int plain = memchr(said.data, '\\', said.size) == NULL;
+  /* Ranges are of the unescaped text. */
+  int plain = said.data != hit->message.payload.data;
   size_t at = 0;
   printf("hit %.*s  %.*s: ", (int)hit->message.stamp.size, hit->message.stamp.data,
          (int)hit->message.sender.size, hit->message.sender.data);

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "tideline.h"
+#include "tideline_json.h"
 
 #ifdef WITH_LMDB
 # include "lmdb_storage.h"
@@ -171,11 +172,9 @@ static void list(const char *name) {
   const tl_message *messages = tl_batch_rows(batch, &count);
   printf("list %s", name);
   for (size_t i = 0; i < count; i++) {
-    char text[200];
-    snprintf(text, sizeof text, "%.*s", (int)messages[i].payload.size,
-             (const char *)messages[i].payload.data);
-    char *number = strstr(text, "\"number\":");
-    printf(" %ld", number ? strtol(number + 9, NULL, 10) : -1);
+    int64_t number = -1;
+    tl_json_integer(tl_json_member(messages[i].payload, "number"), &number);
+    printf(" %lld", (long long)number);
   }
   printf("\n");
   tl_batch_free(batch);

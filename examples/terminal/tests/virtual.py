@@ -118,13 +118,16 @@ class World:
     # What happens.
 
     def turn(self):
-        """The client sends what it has, lets time act and draws a frame."""
+        """The client runs its timers, sends all that it has and draws a frame."""
         client = self.session.client
-        for frame in client.frames():
-            client.frame_sent(frame.id)
-            self.at(self.now + self._latency_ms // 2, self._ask, self._connection,
-                    json.loads(frame.bytes))
         wait = client.advance()
+        # A timer may have made requests: a host's event descriptor would be readable now.
+        while frames := list(client.frames()):
+            for frame in frames:
+                client.frame_sent(frame.id)
+                self.at(self.now + self._latency_ms // 2, self._ask, self._connection,
+                        json.loads(frame.bytes))
+            wait = client.advance()
         self._due = None if wait is None else self.now + max(1, wait)
         self.app.news()
         self.on_frame(self)
