@@ -11,7 +11,7 @@ import zipfile
 from trees import ROOT, licences, python_files
 
 KNOWN = {"name", "version", "description", "readme", "requires-python", "license",
-         "optional-dependencies"}
+         "optional-dependencies", "scripts"}
 
 
 def metadata(project, texts):
@@ -40,6 +40,10 @@ def write(folder, library, version, tag, linked, bill, when):
     content[f"{info}/METADATA"] = metadata(project, texts).encode()
     content[f"{info}/WHEEL"] = ("Wheel-Version: 1.0\nGenerator: tideline\n"
                                 f"Root-Is-Purelib: false\nTag: py3-none-{tag}\n").encode()
+    commands = "".join(f"{name} = {place}\n" for name, place in project["scripts"].items())
+    content[f"{info}/entry_points.txt"] = f"[console_scripts]\n{commands}".encode()
+    manual = f"{project['name']}-{version}.data/data/share/man/man1/tideline.1"
+    content[manual] = (ROOT / "examples/python/man/tideline.1").read_bytes()
     content[f"{info}/sboms/sbom.spdx.json"] = (json.dumps(bill, indent=1) + "\n").encode()
     for name, path in texts.items():
         content[f"{info}/licenses/{name}"] = path.read_bytes()

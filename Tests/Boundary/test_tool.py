@@ -1,0 +1,129 @@
+"""The command `tideline`: what it says of a file, finds and writes, and how it ends."""
+
+import contextlib
+import io
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import tideline
+from tideline import tool
+
+from support import ROOT
+
+MANUAL = ROOT / "examples" / "python" / "man" / "tideline.1"
+
+
+def line(number, conversation="general", text=None):
+    return json.dumps({
+        "message_id": f"m{number}", "conversation_id": conversation, "sender_id": "jan",
+        "created_at": f"2024-05-01T{number // 3600:02}:{number // 60 % 60:02}:{number % 60:02}",
+        "payload": {"text": text or f"number {number}"}}).encode() + b"\n"
+
+
+class Tool(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.file = self.folder / "eva.tideline"
+        self.key = tideline.key_file(f"{self.file}.key")
+        with self.client() as client:
+            # More than one step and one page of hits.
+            source = b"".join(line(n) for n in range(300)) + line(
+                900, "other", "a \x1b[31mred\nherring")
+            work = client.import_messages(source, "old")
+            while not work.step().is_done:
+                pass
+            client.send("general", json.dumps({"text": "not sent"}))
+
+    def client(self):
+        return tideline.Client(self.file, self.key, user_id="eva")
+
+    def run_tool(self, command, *words):
+        out, error = io.TextIOWrapper(io.BytesIO()), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
+            code = tool.main([command, str(self.file), "--user", "eva", *words])
+        out.flush()
+        return code, out.buffer.getvalue().decode(), error.getvalue()
+
+    def test_info(self):
+        code, out, _ = self.run_tool("info", "--json")
+        self.assertEqual(code, tool.DONE)
+        told = json.loads(out)
+        self.assertEqual((told["conversations"], told["operations open"]), (2, 1))
+        self.assertEqual([one["id"] for one in told["rooms"]], ["general", "other"])
+        code, out, _ = self.run_tool("info")
+        self.assertEqual(code, tool.DONE)
+        self.assertRegex(out, r"conversations +2\n")
+        self.assertRegex(out, r"2024-05-01 00:15:00 +1 unread  other\n")
+
+    def test_search(self):
+        code, out, error = self.run_tool("search", "number", "--json")
+        self.assertEqual((code, len(out.splitlines())), (tool.DONE, 50))
+        self.assertIn("more than 50", error)
+        self.assertEqual(json.loads(out.splitlines()[0])["id"], "m299")
+        code, out, _ = self.run_tool("search", "herring", "--conversation", "other")
+        # What a message says does not reach the terminal as orders.
+        self.assertEqual((code, out), (
+            tool.DONE, "2024-05-01 00:15:00  other  jan: a  [31mred herring\n"))
+        self.assertEqual(self.run_tool("search", "nowhere")[0], tool.NOTHING)
+        code, _, error = self.run_tool("search", "--", "-number")
+        self.assertEqual(code, tool.FAILED)
+        self.assertIn("name a word", error)
+        with self.client() as client:
+            self.assertTrue(client.search_switch(True), "search is off, as it was before")
+
+    def test_export(self):
+        path = self.folder / "all.jsonl"
+        code, out, _ = self.run_tool("export", "-o", str(path))
+        self.assertEqual((code, out), (tool.DONE, ""))
+        ids = [json.loads(one)["message_id"] for one in path.read_bytes().splitlines()]
+        self.assertEqual(sorted(ids), sorted([f"m{n}" for n in [*range(300), 900]]))
+        self.assertEqual(list(self.folder.glob("*.part")), [])
+        code, out, _ = self.run_tool("export", "--conversation", "other")
+        self.assertEqual([json.loads(one)["message_id"] for one in out.splitlines()], ["m900"])
+
+    def test_refusals(self):
+        before = self.file.read_bytes()
+        with self.client():
+            code, _, error = self.run_tool("info")
+            self.assertEqual(code, tool.FAILED)
+            self.assertIn("open elsewhere", error)
+        other = self.folder / "other.key"
+        for content, reason in [(b"x" * 31, "31 bytes"), (os.urandom(32), "key")]:
+            other.write_bytes(content)
+            code, _, error = self.run_tool("info", "--key", str(other))
+            self.assertEqual(code, tool.FAILED)
+            self.assertIn(reason, error)
+        self.assertIn("no key", self.run_tool("info", "--key", str(self.folder / "none"))[2])
+        self.assertEqual(self.run_tool("info", "--order", "number")[0], tool.FAILED)
+        self.file.rename(self.folder / "moved")
+        self.assertIn("no file", self.run_tool("info")[2])
+        self.assertFalse(self.file.exists())
+        self.assertEqual((self.folder / "moved").read_bytes()[:8192], before[:8192])
+        with self.assertRaises(SystemExit) as ended, contextlib.redirect_stderr(io.StringIO()):
+            tool.main(["info"])
+        self.assertEqual(ended.exception.code, tool.USAGE)
+
+    def test_a_reader_that_has_enough(self):
+        words = [sys.executable, "-m", "tideline", "export", str(self.file), "--user", "eva"]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            process.stdout.readline()
+            process.stdout.close()
+            error = process.stderr.read()
+            self.assertEqual((process.wait(), error), (tool.DONE, b""))
+
+    def test_the_manual_names_all(self):
+        manual = MANUAL.read_text().replace("\\-", "-")
+        parser = tool._parser()
+        commands = parser._subparsers._group_actions[0].choices
+        self.assertEqual(set(re.findall(r"^\.BI (\w+) ", manual, re.M)), set(commands))
+        options = {text for one in commands.values() for text in one._option_string_actions}
+        for option in options - {"-h", "--help"} | {"--version"}:
+            self.assertIn(option, manual)

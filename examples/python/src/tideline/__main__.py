@@ -1,0 +1,7 @@
+"""``python -m tideline`` is the command ``tideline``."""
+
+import sys
+
+from .tool import main
+
+sys.exit(main())

@@ -1,0 +1,215 @@
+"""The command ``tideline``: looks into a file, finds messages in it, writes them out.
+
+It uses the library as any program does, and needs the file for itself: a program that has the
+file open must close it first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import datetime
+import json
+import os
+import pathlib
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO
+
+from ._words import moment
+from .client import KEY_BYTES, Client, version
+from .errors import TidelineError
+from .find import Asked, Work
+from .values import Capabilities, Message, Profile
+
+#: What the command ends with.
+DONE, NOTHING, USAGE, FAILED = 0, 1, 2, 3
+_HITS_EACH = 50
+_STEP_MS = 50
+
+
+class Trouble(Exception):
+    """Something that the person at the keyboard can mend."""
+
+
+def _key(named: pathlib.Path) -> bytes:
+    try:
+        key = named.read_bytes()
+    except OSError as error:
+        raise Trouble(f"no key can be read from {named}: {error.strerror}") from None
+    if len(key) != KEY_BYTES:
+        raise Trouble(f"{named} holds {len(key)} bytes, and a key has {KEY_BYTES}")
+    return key
+
+
+@contextlib.contextmanager
+def _client(told: argparse.Namespace) -> Iterator[Client]:
+    """Opens the file that is named, and never makes one."""
+    known = {"time": None, "number": Profile(capabilities=Capabilities.SEQUENCE),
+             "log": Profile(capabilities=Capabilities.LOG)}
+    if not told.file.exists():
+        raise Trouble(f"there is no file {told.file}")
+    key = _key(told.key or told.file.with_name(told.file.name + ".key"))
+    with Client(told.file, key, user_id=told.user, account=told.account, existing=True,
+                profile=known[told.order]) as client:
+        yield client
+
+
+def _work(work: Work, after: Callable[[], None] = lambda: None) -> None:
+    """Works to the end, does something after each step, and draws how far it is where a person
+    looks."""
+    while True:
+        progress = work.step(_STEP_MS)
+        after()
+        if sys.stderr.isatty():
+            part = progress.done / progress.total if progress.total else 1.0
+            end = "\n" if progress.is_done else ""
+            print(f"\r[{'#' * int(part * 40):40}] {part:4.0%}", end=end, file=sys.stderr)
+        if progress.is_done:
+            return
+
+
+def _time(time_us: int) -> str:
+    time = moment(time_us)
+    return time.astimezone(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M:%S") if time else "-"
+
+
+def _text(message: Message) -> str:
+    """What a person reads: the member ``text`` of a payload, or the payload as it is."""
+    try:
+        payload: Any = message.json
+    except ValueError:
+        return message.payload.decode(errors="replace")
+    if isinstance(payload, dict) and isinstance(payload.get("text"), str):
+        payload = payload["text"]
+    text = payload if isinstance(payload, str) else json.dumps(payload, ensure_ascii=False)
+    # A terminal is told nothing by a message.
+    return "".join(sign if sign.isprintable() else " " for sign in text)
+
+
+def _all(client: Client) -> Iterator[Any]:
+    offset = 0
+    while rows := client.conversations(offset, 500):
+        yield from rows
+        offset += len(rows)
+
+
+def _info(told: argparse.Namespace) -> int:
+    with _client(told) as client:
+        stats, state = client.stats(), client.state()
+        rows = [{"id": one.id, "title": one.title, "newest": _time(one.activity_us),
+                 "unread": one.unread, "draft": bool(one.draft)} for one in _all(client)]
+    facts = {
+        "library": version(), "bytes": stats.file_bytes, "conversations": stats.conversations,
+        "messages": stats.messages, "deleted": stats.tombstones,
+        "unreadable": stats.quarantined, "operations open": state.operations_open,
+        "operations stuck": state.operations_stuck, "newest change": state.change_seq,
+        "rejected frames of the log": stats.wal_frames_rejected}
+    if told.json:
+        print(json.dumps({**facts, "rooms": rows}, ensure_ascii=False))
+        return DONE
+    for name, value in facts.items():
+        print(f"{name:28}{value}")
+    for row in rows:
+        draft = "  draft" if row["draft"] else ""
+        print(f"{row['newest']}  {row['unread']:>5} unread  {row['title'] or row['id']}{draft}")
+    return DONE
+
+
+def _search(told: argparse.Namespace) -> int:
+    with _client(told) as client, contextlib.ExitStack() as ends:
+        if client.search_switch(True):
+            # As its program has it.
+            ends.callback(client.search_switch, False)
+        _work(client.search_build())
+        found = client.search(" ".join(told.words), told.conversation, limit=told.limit,
+                              marks=False)
+        if found.asked is not Asked.YES:
+            raise Trouble("nothing to look for: name a word that is not excluded")
+        for hit in found.hits:
+            one = hit.message
+            if told.json:
+                print(json.dumps({
+                    "conversation": one.conversation, "id": one.id, "sender": one.sender,
+                    "time_us": one.time_us, "text": _text(one)}, ensure_ascii=False))
+            else:
+                print(f"{_time(one.time_us)}  {one.conversation}  {one.sender}: {_text(one)}")
+        if found.has_more:
+            print(f"there are more than {told.limit}: see --limit", file=sys.stderr)
+        if found.sealed:
+            print(f"{found.sealed} messages are sealed and were not searched", file=sys.stderr)
+        return DONE if found.hits else NOTHING
+
+
+def _export(told: argparse.Namespace) -> int:
+    with _client(told) as client, contextlib.ExitStack() as ends:
+        file: BinaryIO = sys.stdout.buffer
+        part = None
+        if told.output is not None:
+            # Under its own name only when it is whole.
+            part = told.output.with_name(told.output.name + ".part")
+            file = ends.enter_context(part.open("wb"))
+        rooms = [told.conversation] if told.conversation else [row.id for row in _all(client)]
+        lines: list[bytes] = []
+
+        def write() -> None:
+            # Not from inside of the work, which would hide what the disk says.
+            file.write(b"".join(lines))
+            lines.clear()
+
+        for one in rooms:
+            _work(client.export(one, lines.append), write)
+        file.flush()
+        if part is not None:
+            os.fsync(file.fileno())
+            part.replace(told.output)
+    return DONE
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="tideline", description="Looks into an encrypted file of Tideline.")
+    parser.add_argument("--version", action="version", version=f"tideline {version()}")
+    each = argparse.ArgumentParser(add_help=False)
+    each.add_argument("file", type=pathlib.Path, help="the encrypted file")
+    each.add_argument("--user", required=True, help="the user whose file it is")
+    each.add_argument("--account", default="", help="the account, where the file has one")
+    each.add_argument("--key", type=pathlib.Path, metavar="KEYFILE",
+                      help="where its 32 bytes are (FILE.key)")
+    each.add_argument("--order", choices=("time", "number", "log"), default="time",
+                      help="how the server orders messages (time)")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    one = commands.add_parser("info", parents=[each], help="says what is in it")
+    one.add_argument("--json", action="store_true", help="one JSON object")
+    one.set_defaults(run=_info)
+    one = commands.add_parser("search", parents=[each], help="finds messages by their words")
+    one.add_argument("words", nargs="+", metavar="WORD", help="as in the query language")
+    one.add_argument("--conversation", default="", help="only there")
+    one.add_argument("--limit", type=int, default=_HITS_EACH, help="at most so many (50)")
+    one.add_argument("--json", action="store_true", help="one JSON object a line")
+    one.set_defaults(run=_search)
+    one = commands.add_parser("export", parents=[each], help="writes messages as JSON lines")
+    one.add_argument("--conversation", default="", help="only of it")
+    one.add_argument("--output", "-o", type=pathlib.Path, metavar="PATH",
+                     help="into this file, and not to the terminal")
+    one.set_defaults(run=_export)
+    return parser
+
+
+def main(words: list[str] | None = None) -> int:
+    """0 when done, 1 where a search finds nothing, 2 for wrong words, 3 where the file or the disk
+    refuses. Reasons go to the error stream."""
+    told = _parser().parse_args(words)
+    try:
+        return int(told.run(told))
+    except BrokenPipeError:
+        # Who reads has enough.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    except (Trouble, TidelineError, OSError) as error:
+        print(f"tideline: {error}", file=sys.stderr)
+        return FAILED
+
+
+if __name__ == "__main__":
+    sys.exit(main())
