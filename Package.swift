@@ -84,7 +84,7 @@ let package = Package(
 
     // The modules. An arrow points down; ARCHITECTURE.md has the picture.
     .target(name: "BaseC"),
-    module("Base", ["BaseC"]),
+    module("Base", ["BaseC", "CSodium"]),
     module("Timeline", ["Base"]),
     module("Viewport", ["Base"]),
     module("Wire", ["Base"]),

@@ -104,14 +104,14 @@ enum {
   TL_E_INVALID = -1,      ///< An argument breaks the contract.
   TL_E_CLOSED = -2,
   TL_E_STORAGE = -3,      ///< SQLite or the file system failed.
-  TL_E_KEY = -4,          ///< No key slot opens with this key.
+  TL_E_KEY = -4,          ///< This key does not open the file.
   TL_E_TOO_NEW = -5,      ///< The file or struct is from a later version.
   TL_E_DAMAGED = -6,      ///< Stored bytes were changed or lost.
   TL_E_LOCKED = -7,       ///< Open elsewhere, or another holder has the name.
   TL_E_NOT_OURS = -8,     ///< The file is not a Tideline file.
   TL_E_FRAME = -9,        ///< No valid frame; nothing stored changed.
   TL_E_TOO_LARGE = -10,   ///< Over a documented limit; nothing changed.
-  TL_E_NOT_FOUND = -11,   ///< No such message, conversation, operation or sync.
+  TL_E_NOT_FOUND = -11,   ///< No such message, conversation, operation, sync, key or file.
   TL_E_MISMATCH = -12,    ///< The file belongs to another account or user.
   TL_E_UNSUPPORTED = -13, ///< Not in this version, or not by this server.
   TL_E_OFFLINE = -14,     ///< Not connected.
@@ -121,6 +121,8 @@ enum {
   TL_E_CANCELLED = -18,
   TL_E_INCOMPLETE = -19,  ///< Ended with a recorded gap; ask again later.
   TL_E_FULL = -20,        ///< The disk is full; nothing changed.
+  TL_E_NO_SLOT = -21,     ///< The file has no key of this kind.
+  TL_E_CODE = -22,        ///< A recovery code with a typing error; nothing was tried.
   TL_E_INTERNAL = -99     ///< A broken invariant. The client is now closed.
 };
 
@@ -425,6 +427,14 @@ typedef struct tl_storage {
   tl_status (*remove)(void *context, const tl_stored *at);
 } tl_storage;
 
+typedef int32_t tl_key_kind;
+enum {
+  TL_KEY_RAW = 0,        ///< Exactly #TL_KEY_BYTES random bytes, as a key store keeps them.
+  TL_KEY_PASSPHRASE = 1, ///< 1 to 1,024 bytes, made slow to guess by Argon2id.
+  TL_KEY_CODE = 2        ///< A code of #tl_key_code as typed: case, spaces, hyphens and O for 0, I
+                         ///< or L for 1 do not matter.
+};
+
 enum {
   TL_OPEN_MEMORY = 1u << 0,         ///< Keeps everything in memory; no `path`, `key` or `storage`.
   TL_OPEN_EXISTING = 1u << 1,       ///< Fails with #TL_E_NOT_FOUND instead of creating the file.
@@ -440,7 +450,7 @@ typedef struct tl_client_config {
   uint32_t struct_size;
   uint32_t flags;
   tl_view path;               ///< UTF-8 path of the file, or name in `storage`; max 1,024 bytes.
-  tl_view key; ///< Exactly #TL_KEY_BYTES random bytes. Copied, wiped when the opening ends.
+  tl_view key; ///< As `key_kind` says. Copied, wiped when the opening ends.
   tl_view account; ///< Max 512 bytes, or empty; bound to the file. A frame that names another
                    ///< account is refused, so greet the server with this one.
   tl_view user_id;            ///< The user's id on the server; bound to the file.
@@ -461,7 +471,7 @@ typedef struct tl_client_config {
   tl_drop_hook seal_drop;
   /// Time on screen until a row is read, for #TL_OPEN_AUTO_MARK_READ; 0: 1,000; max 3,600,000.
   uint32_t seen_ms;
-  uint32_t reserved;
+  tl_key_kind key_kind; ///< What `key` is. A new file gets it as its only key.
   const tl_storage *storage;  ///< Keeps the bytes under the name `path`; NULL: a file. Copied.
   tl_policy_hook choose;      ///< For #TL_POLICY_HOST.
   void *choose_context;
@@ -482,7 +492,7 @@ typedef struct tl_client_config {
         config.key = key;                    // 32 random bytes that the host keeps
         config.user_id = text("eva");
         if (tl_client_open(&config, &client) < 0) puts(tl_last_error());
-    @return #TL_E_KEY (wrong key), #TL_E_DAMAGED, #TL_E_NOT_OURS, #TL_E_TOO_NEW, #TL_E_LOCKED,
+    @return #TL_E_KEY, #TL_E_NO_SLOT, #TL_E_CODE, #TL_E_DAMAGED, #TL_E_NOT_OURS, #TL_E_TOO_NEW, #TL_E_LOCKED,
         #TL_E_MISMATCH (account, user or kind of position), #TL_E_NOT_FOUND, #TL_E_UNSUPPORTED,
         #TL_E_STORAGE, #TL_E_FULL. */
 TL_API TL_CHECK tl_status
@@ -2333,6 +2343,67 @@ typedef struct tl_stats {
 /** Reads counters.
     @return #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status tl_client_stats(tl_client *client, tl_stats *out);
+
+/* Keys ----------------------------------------------------------------------------------------- */
+
+/// A key to add. A file has up to eight in numbered slots; any one opens it (docs/howto/keys.md).
+typedef struct tl_key {
+  uint32_t struct_size;
+  tl_key_kind kind;
+  tl_view key;           ///< As in #tl_client_config. Copied, wiped when the call ends.
+  tl_view label;         ///< Max 48 bytes without NUL; anybody with the file can read it.
+  uint64_t memory_bytes; ///< Of Argon2id, for a passphrase; 0: 64 MiB; 1 MiB to 256 MiB.
+  uint32_t operations;   ///< Likewise; 0: 3; max 16.
+  uint32_t reserved;
+} tl_key;
+
+/** Adds a key. It costs the same on a file of any size, and other calls do not wait while a
+    passphrase is made slow to guess. After #TL_E_STORAGE or #TL_E_FULL of this call or of the next
+    two, #tl_client_keys says what holds.
+    @param slot Receives its number, 0 to 7; may be NULL.
+    @return #TL_E_TOO_LARGE (all eight are used), #TL_E_CODE, #TL_E_UNSUPPORTED (in memory),
+        #TL_E_STORAGE, #TL_E_FULL. */
+TL_API TL_CHECK tl_status tl_key_add(tl_client *client, const tl_key *key, uint32_t *slot);
+
+/** Replaces a key by another in one step.
+    @return #TL_E_NOT_FOUND (the slot is empty), #TL_E_CODE, #TL_E_UNSUPPORTED (in memory),
+        #TL_E_STORAGE, #TL_E_FULL. */
+TL_API TL_CHECK tl_status tl_key_change(tl_client *client, uint32_t slot, const tl_key *key);
+
+/** Removes a key, but not the last one (#TL_E_INVALID). Earlier copies of the file keep it.
+    @return #TL_E_NOT_FOUND (the slot is empty), #TL_E_UNSUPPORTED (in memory), #TL_E_STORAGE,
+        #TL_E_FULL. */
+TL_API TL_CHECK tl_status tl_key_remove(tl_client *client, uint32_t slot);
+
+typedef struct tl_key_slot {
+  uint32_t slot;
+  tl_key_kind kind;      ///< A greater one is of a later version.
+  tl_view label;
+  uint64_t memory_bytes; ///< 0 but for a passphrase, as is `operations`.
+  uint32_t operations;
+  uint32_t reserved;
+  uint64_t reserved_words[8];
+} tl_key_slot;
+
+/** Lists the keys of a file, open or not, without opening it. Only an opening proves the list.
+    @return #TL_NONE (a wiped file), #TL_E_NOT_FOUND, #TL_E_NOT_OURS, #TL_E_TOO_NEW,
+        #TL_E_STORAGE. */
+TL_API TL_CHECK tl_status tl_keys_read(tl_view path, tl_batch **out);
+
+/** Lists the keys of an open client.
+    @return #TL_E_UNSUPPORTED (in memory). */
+TL_API TL_CHECK tl_status tl_client_keys(tl_client *client, tl_batch **out);
+
+TL_API const tl_key_slot *tl_batch_key_slots(const tl_batch *batch, size_t *count);
+
+/// Length in bytes of a recovery code.
+#define TL_KEY_CODE_BYTES 35
+
+/** Makes a recovery code to print, of 130 random bits. Up to four wrong characters are always
+    noticed (#TL_E_CODE). It opens nothing before #tl_key_add.
+    @param out Receives #TL_KEY_CODE_BYTES bytes, without terminator.
+    @param size Room at `out`. */
+TL_API TL_CHECK tl_status tl_key_code(uint8_t *out, size_t size);
 
 /* Viewport ------------------------------------------------------------------------------------- */
 

@@ -32,7 +32,7 @@ MADE = re.compile(r"/(\.build[^/]*|\.git|\.venv|out|__pycache__|[^/]*\.egg-info)
 
 # What a module may import, by architecture. System modules are listed with those that use them.
 MODULES = {
-    "Base": {"BaseC", "Glibc"},
+    "Base": {"BaseC", "CSodium", "Glibc"},
     "Timeline": {"Base"},
     "Viewport": {"Base"},
     "Wire": {"Base"},

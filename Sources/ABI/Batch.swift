@@ -14,7 +14,7 @@ internal import Engine
   /// What the records are.
   enum Kind {
     case messages, changes, events, entities, operations, conversations, quarantined, items, hits
-    case badLines, unsearched
+    case badLines, unsearched, keySlots
   }
 
   private var word: UInt64

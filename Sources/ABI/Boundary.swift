@@ -50,6 +50,8 @@ extension Failure {
     case .storage, .linked, .noDescriptor, .host: ABI.status(TL_E_STORAGE)
     case .full: ABI.status(TL_E_FULL)
     case .key: ABI.status(TL_E_KEY)
+    case .noSlot: ABI.status(TL_E_NO_SLOT)
+    case .code: ABI.status(TL_E_CODE)
     case .tooNew: ABI.status(TL_E_TOO_NEW)
     case .damaged: ABI.status(TL_E_DAMAGED)
     case .locked: ABI.status(TL_E_LOCKED)

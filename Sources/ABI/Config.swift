@@ -47,16 +47,13 @@ private func has(_ flags: UInt32, _ flag: Int) -> Bool {
 }
 
 private func key(_ config: tl_client_config) throws(Failure) -> HostKey {
-  let inMemory = unsafe has(config.flags, TL_OPEN_MEMORY)
-  let expected = inMemory ? 0 : Int(TL_KEY_BYTES)
-  let wrong: Failure = .invalid(
-    inMemory ? "key is not empty, and memory has none" : "key is not 32 bytes")
-  let view = unsafe config.key
-  guard unsafe view.size == expected else { throw wrong }
-  guard unsafe expected == 0 || view.data != nil else {
-    throw .invalid("key is NULL but not empty")
+  guard unsafe has(config.flags, TL_OPEN_MEMORY) else {
+    return try unsafe secret(config.key, config.key_kind)
   }
-  return unsafe HostKey(copying: UnsafeRawBufferPointer(start: view.data, count: expected))
+  guard unsafe config.key.size == 0, unsafe Int(config.key_kind) == TL_KEY_RAW else {
+    throw .invalid("key is not empty, and memory has none")
+  }
+  return HostKey([])
 }
 
 extension ClientConfig {
@@ -91,7 +88,6 @@ extension ClientConfig {
     seenMs = Int64(
       try unsafe count(
         config.seen_ms, zero: 1_000, atMost: Limits.seenMsMax, "seen_ms is over 3,600,000"))
-    try unsafe mustBeZero(config.reserved, "reserved is not zero")
     seed = .random(in: .min ... .max)
   }
 }

@@ -12,6 +12,15 @@ package enum Limits {
   package static let tokenBytesMax = 2048
   /// Bytes of a path.
   package static let pathBytesMax = 1024
+  /// Bytes of a passphrase, and of what is typed as a recovery code.
+  package static let passphraseBytesMax = 1024
+  /// Bytes of the label of a key slot.
+  package static let slotLabelBytesMax = 48
+  /// Figures of Argon2id, those of the host and those that a file from outside asks for.
+  package static let operationsRange: ClosedRange<UInt32> = 1...16
+  package static let operationsDefault: UInt32 = 3
+  package static let hashBytesRange: ClosedRange<UInt64> = 1 << 20...256 << 20
+  package static let hashBytesDefault: UInt64 = 64 << 20
   /// The greatest number that is believed to be a count: 8,388,607 of them have a sum.
   package static let countMax: Int64 = 1 << 40
   /// The longest wait that a server may ask for.

@@ -99,6 +99,15 @@ int64_t tideline_read_held(uint64_t device, uint64_t inode, uint8_t *out, size_t
   return got;
 }
 
+int64_t tideline_read_start(
+    const char *path, uint64_t device, uint64_t inode, uint8_t *out, size_t size) {
+  int opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (opened < 0) return -1;
+  int64_t got = is_file(opened, device, inode) ? pread(opened, out, size, 0) : -1;
+  close(opened);
+  return got;
+}
+
 void tideline_unlock_file(int descriptor) {
   pthread_mutex_lock(&held_mutex);
   for (size_t i = 0; i < held_count; i++) {

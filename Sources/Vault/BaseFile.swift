@@ -7,7 +7,8 @@ internal import CSQLite
 typealias SQLiteFile = UnsafeMutablePointer<sqlite3_file>
 typealias SQLiteVFS = UnsafeMutablePointer<sqlite3_vfs>
 
-// Used by one thread at a time: the one that opens, destroys or ends the vault.
+// Used by one thread at a time: the one that opens the vault, then those that take turns in
+// `HeaderCopies`.
 @safe final class BaseFile: @unchecked Sendable {
   private let file: SQLiteFile
   private let name: UnsafePointer<CChar>

@@ -41,10 +41,10 @@ struct Opening {
       }
       let opened = try HeaderFile.open(file, config.key)
       let core = unsafe VaultCore(
-        base: base, keys: opened.keys, header: opened.header, mainFile: file,
+        base: base, opened: opened, mainFile: file,
         hold: .name(session))
       // What is empty is not there, so nothing is left beside it.
-      let repair = Repair(core: core, opened: opened, path: path, isLeftOver: false, hadLog: true)
+      let repair = Repair(core: core, path: path, isLeftOver: false, hadLog: true)
       return Opening(repair: repair, vfsName: vfsName, isMade: isMade)
     } catch {
       StorageVFS.remove(session)
@@ -74,10 +74,10 @@ struct Opening {
     guard names <= (isLeftOver ? 2 : 1) else { throw .linked }
     let opened = try HeaderFile.open(file, key)
     let core = unsafe VaultCore(
-      base: base, keys: opened.keys, header: opened.header, mainFile: file,
+      base: base, opened: opened, mainFile: file,
       hold: .file(claim, lock))
     return Repair(
-      core: core, opened: opened, path: path, isLeftOver: isLeftOver,
+      core: core, path: path, isLeftOver: isLeftOver,
       hadLog: try FileStatus(path: path + "-wal") != .missing)
   }
 

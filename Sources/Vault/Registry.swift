@@ -30,6 +30,11 @@ enum Registry {
     contents.withLock { $0.taken.removeAll { $0 == identity } }
   }
 
+  /// Runs `body` while no file is being taken.
+  static func beside(_ body: () -> Int64) -> Int64 {
+    contents.withLock { _ in body() }
+  }
+
   /// Gives a vault the number under which its files find it.
   static func add(_ core: VaultCore) -> UInt64 {
     contents.withLock {

@@ -6,7 +6,6 @@ internal import CSQLite
 
 struct Repair {
   let core: VaultCore
-  let opened: HeaderFile.Opened
   let path: String
   /// The name that the file was made under leads to it yet.
   let isLeftOver: Bool
@@ -16,7 +15,7 @@ struct Repair {
   /// Makes both copies of the header whole, and takes the name away that a crash has left.
   func run(_ base: SQLiteVFS) {
     do throws(VaultFailure) {
-      try HeaderFile.repair(core.mainFile, opened)
+      try core.copies.repair()
       if isLeftOver { try unsafe HeaderFile.remove(base, HeaderFile.unfinishedName(path)) }
     } catch {
       // One copy is whole and one name is enough: the next opening tries again.

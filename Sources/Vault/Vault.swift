@@ -58,8 +58,10 @@ internal import Synchronization
   /// Opens the file and its log, and makes it where that is allowed. A failure
   /// has changed nothing in a file that was there.
   package static func open(_ config: VaultConfig) throws(VaultFailure) -> Vault {
-    guard sodium_init() >= 0, sqlite3_initialize() == SQLITE_OK else { throw .io(SQLITE_ERROR) }
-    guard config.key.count == FileFormat.keyBytes else { throw .wrongKey }
+    guard sodiumIsReady, sqlite3_initialize() == SQLITE_OK else { throw .io(SQLITE_ERROR) }
+    guard config.key.count > 0 else { throw .io(SQLITE_NOMEM) }
+    let isRaw = config.key.kind == .raw
+    guard !isRaw || config.key.count == FileFormat.keyBytes else { throw .wrongKey }
     let found = try config.storage == nil ? Opening.file(config) : Opening.name(config)
     let (repair, core) = (found.repair, found.repair.core)
     let number = Registry.add(core)
@@ -125,12 +127,14 @@ internal import Synchronization
     }
   }
 
+  var core: VaultCore? { contents.withLock { $0.core } }
+  static var sodiumIsReady: Bool { sodium_init() >= 0 }
+
   /// Returns when everything committed so far survives a power cut. May be called
   /// beside the writer; many commits share one sync. After a sync has failed no
   /// later one is believed, because the system may have dropped what it could
   /// not write: the vault has to be opened again.
   package func syncLog() throws(VaultFailure) {
-    let core = contents.withLock { $0.core }
     guard let core else { throw .io(SQLITE_MISUSE) }
     let result = core.syncLog()
     if result != SQLITE_OK { throw Vault.failure(fromSQLite: result) ?? .io(result) }
@@ -139,7 +143,6 @@ internal import Synchronization
   /// Tells contents of this file apart (SipHash-2-4 under a key of the file): who does not have
   /// the key can make no two that are taken for one. 0 after the end.
   package func digest(_ bytes: UnsafeRawBufferPointer) -> Int64 {
-    let core = contents.withLock { $0.core }
     guard let core else { return 0 }
     var digest: UInt64 = 0
     unsafe withUnsafeMutableBytes(of: &digest) { out in
@@ -188,7 +191,7 @@ internal import Synchronization
     guard let core else { throw .io(SQLITE_MISUSE) }
     unsafe sqlite3_close_v2(writer)
     guard core.openFiles.load(ordering: .acquiring) == 0 else { throw .locked }
-    try HeaderFile.wipe(core.mainFile)
+    try core.copies.wipe()
     try unsafe HeaderFile.remove(base, path + "-wal")
     try unsafe HeaderFile.remove(base, path)
     close()

@@ -13,6 +13,14 @@ package enum VaultFailure: Error, Equatable, Sendable {
   case damaged
   /// No key slot opens with this key.
   case wrongKey
+  /// No key slot is of the key's kind and of figures that this version takes.
+  case noSlot
+  /// All key slots are used.
+  case slotsFull
+  /// The one slot that is left, or that opens with this version.
+  case lastSlot
+  /// The slot is empty, or there is none of this number.
+  case noSuchSlot
   /// The file was written in a later format.
   case tooNew
   /// The file is open elsewhere, in this process or in another.
@@ -31,7 +39,7 @@ package enum VaultFailure: Error, Equatable, Sendable {
 package struct VaultConfig: Sendable {
   /// Where the file is. Its log lies beside it, with `-wal` behind the name.
   package var path: String
-  /// 32 random bytes.
+  /// What opens a slot; a file that is made has one for it.
   package var key: HostKey
   /// Make the file if there is none.
   package var create: Bool

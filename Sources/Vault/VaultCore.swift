@@ -25,6 +25,7 @@ enum FileHold: Sendable {
   let fileId: [UInt8]
   let flags: UInt32
   let mainFile: BaseFile
+  let copies: HeaderCopies
   let hold: FileHold
 
   /// Frames written to the log, and how many of them are known to be on disk.
@@ -44,13 +45,14 @@ enum FileHold: Sendable {
   let log = unsafe Lock<SQLiteFile?>(nil)
 
   init(
-    base: SQLiteVFS, keys: KeyMemory, header: FileHeader, mainFile: BaseFile, hold: FileHold
+    base: SQLiteVFS, opened: HeaderFile.Opened, mainFile: BaseFile, hold: FileHold
   ) {
     unsafe self.base = base
-    self.keys = keys
-    fileId = header.fileId
-    flags = header.flags
+    keys = opened.keys
+    fileId = opened.header.fileId
+    flags = opened.header.flags
     self.mainFile = mainFile
+    copies = HeaderCopies(mainFile, opened)
     self.hold = hold
   }
 

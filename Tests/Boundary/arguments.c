@@ -38,7 +38,7 @@ static void configurations(void) {
   REFUSED(config.struct_size = UINT32_MAX, TL_E_INVALID);
   REFUSED(config.flags |= 1u << 30, TL_E_INVALID);
   REFUSED(config.seen_ms = 3600001, TL_E_INVALID);
-  REFUSED(config.reserved = 1, TL_E_INVALID);
+  REFUSED(config.key_kind = 3, TL_E_INVALID);
   REFUSED(config.flags |= TL_OPEN_EXISTING, TL_E_INVALID);
   REFUSED(config.path = view("x.db"), TL_E_INVALID);
   REFUSED((config.key.data = test_key, config.key.size = 32), TL_E_INVALID);

@@ -19,6 +19,7 @@ import statuses_find  # Adds its cases to those of statuses, as the next ones do
 import statuses_import
 import statuses_keep
 import statuses_free
+import statuses_keys
 import statuses_storage
 from status_world import MARK, World
 from support import ROOT
@@ -37,7 +38,8 @@ This page is made by `make statuses` and is not edited. `Tests/Boundary/test_sta
 of the calls in each `make py`, and fails where a listed status has no call, where a call gives a
 status that is not listed, where a failure, `TL_IGNORED` or `TL_QUARANTINED` leaves no reason, and
 where this page says otherwise. The calls are in `Tests/Boundary/statuses.py`, `statuses_find.py`,
-`statuses_import.py`, `statuses_keep.py`, `statuses_free.py` and `statuses_storage.py` beside it.
+`statuses_import.py`, `statuses_keep.py`, `statuses_keys.py`, `statuses_free.py` and
+`statuses_storage.py` beside it.
 Ids, texts and paths in them have a mark that no reason may have. The disk fails, is full, or gives
 other bytes through the system calls of SQLite, which lets tests replace them. Codes are SQLite's.
 

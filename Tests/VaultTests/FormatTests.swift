@@ -1,5 +1,6 @@
 /// The bytes on disk are those of docs/reference/file-format.md: a reader that shares no
 /// code with the library, written from that page, reads what the library wrote.
+import Base
 import CSQLite
 import Foundation
 import TestSupport
@@ -8,13 +9,15 @@ import Vault
 
 struct FormatTests {
   /// Runs the independent reader. What it prints, and its exit status.
-  private func decrypt(_ path: String, _ target: String, key: [UInt8]) throws -> (String, Int32) {
+  private func decrypt(
+    _ path: String, _ target: String, key: [UInt8], kind: String = "raw"
+  ) throws -> (String, Int32) {
     let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
       .appendingPathComponent("read_vault.py").path
     let reader = Process()
     reader.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     reader.arguments = [
-      "python3", script, path, key.map { String(format: "%02x", $0) }.joined(), target,
+      "python3", script, path, kind, key.map { String(format: "%02x", $0) }.joined(), target,
     ]
     let output = Pipe()
     reader.standardOutput = output
@@ -66,6 +69,35 @@ struct FormatTests {
     #expect(second.0.contains(" 0 from the log"))
     #expect(try plain(place.path("second.db")).rows("SELECT * FROM t").get() == expected)
     #expect(try decrypt(place.path, target, key: otherKey).1 != 0)
+  }
+
+  @Test func anIndependentReaderOpensEachKindOfSlot() throws {
+    let place = Place()
+    var printed = [UInt8](repeating: 0, count: RecoveryCode.printedBytes)
+    #expect(RecoveryCode.make(&printed))
+    let typed = Array(String(decoding: printed, as: UTF8.self).lowercased().utf8)
+    let code = try #require(typed.withUnsafeBytes { RecoveryCode.read($0) })
+    let passphrase = Array("žluťoučký kůň".utf8)
+    let vault = try open(place.path)
+    fill(Database(try vault.connect(.writer)), 0..<50)
+    for key in [HostKey(passphrase, as: .passphrase), code] {
+      let new = NewSlot(key, label: Array("new".utf8), operations: 2, memoryBytes: 2 << 20)
+      _ = try vault.put(vault.slot(for: new), replacing: nil)
+    }
+    vault.close()
+    let keys = [("raw", key), ("passphrase", passphrase), ("code", printed), ("code", typed)]
+    for (kind, key) in keys {
+      let (said, status) = try decrypt(place.path, place.path("plain.db"), key: key, kind: kind)
+      #expect(status == 0, "\(said)")
+      let copy = try plain(place.path("plain.db"))
+      #expect(try copy.rows("SELECT * FROM t").get() == expectedRows(0..<50))
+      #expect(try decrypt(place.path, place.path("no.db"), key: key + [65], kind: kind).1 != 0)
+    }
+    // It finds the typing error by the check alone.
+    var wrong = printed
+    wrong[3] = wrong[3] == 65 ? 66 : 65
+    let (said, _) = try decrypt(place.path, place.path("no.db"), key: wrong, kind: "code")
+    #expect(said == "typing error\n")
   }
 
   @Test func aNewFileIsTwoHeadersAndOnePage() throws {

@@ -1,8 +1,8 @@
 """An independent reader of a Tideline file, written from docs/reference/file-format.md alone.
 
-Usage: read_vault.py FILE KEY_IN_HEX OUT
+Usage: read_vault.py FILE raw|passphrase|code KEY_IN_HEX OUT
 Writes the decrypted database, log included, to OUT: a plain SQLite file.
-It shares no code with the library; of libsodium it uses two functions.
+It shares no code with the library; of libsodium it uses three functions.
 """
 
 import ctypes
@@ -34,12 +34,50 @@ def is_sound(copy):
     return copy[:8] == b"TIDELINE" and blake(copy[:4064]) == copy[4064:4096]
 
 
-def data_key(header, key):
+def times(a, b):
+    """The product of two elements of the field of 32, modulo x^5 + x^2 + 1."""
+    product = 0
+    for bit in range(5):
+        product ^= (a << bit) * (b >> bit & 1)
+    for bit in range(8, 4, -1):
+        product ^= (0b100101 << bit - 5) * (product >> bit & 1)
+    return product
+
+
+def normal(code):
+    """A recovery code as it was made; it ends the program where it has a typing error."""
+    letters = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+    text = "".join(code.decode().upper().replace("-", "").split())
+    text = text.replace("O", "0").replace("I", "1").replace("L", "1")
+    values = [letters.find(letter) for letter in text]
+    # The code word, as a polynomial, is zero at 2, 2^2, 2^3 and 2^4.
+    point = 1
+    for _ in range(4):
+        point, sum = times(point, 2), 0
+        for value in values:
+            sum = times(sum, point) ^ value
+        if len(values) != 30 or min(values) < 0 or sum != 0:
+            raise SystemExit("typing error")
+    return text.encode()
+
+
+def wrapping_key(kind, key, slot):
+    if kind != 2:
+        return blake(b"tideline slot %d\0" % kind + slot[16:32], key)
+    operations, memory = struct.unpack_from("<IQ", slot, 4)
+    out = ctypes.create_string_buffer(32)
+    failed = sodium.crypto_pwhash(
+        out, ctypes.c_ulonglong(32), key, ctypes.c_ulonglong(len(key)), slot[16:32],
+        ctypes.c_ulonglong(operations), ctypes.c_size_t(memory), 2)
+    return None if failed else out.raw
+
+
+def data_key(header, kind, key):
     for slot in range(8):
         at = header[64 + 160 * slot:64 + 160 * (slot + 1)]
-        if struct.unpack_from("<I", at)[0] != 1:
+        if struct.unpack_from("<I", at)[0] != kind:
             continue
-        wrapping = blake(b"tideline slot 1\0" + at[16:32], key)
+        wrapping = wrapping_key(kind, key, at)
         found = unseal(wrapping, at[32:56], at[56:104], header[:12] + header[16:44] + at[:32])
         if found:
             return found
@@ -108,7 +146,10 @@ def log_pages(units, log):
 
 
 def main():
-    path, key, target = sys.argv[1], bytes.fromhex(sys.argv[2]), sys.argv[3]
+    path, kind, key, target = *sys.argv[1:3], bytes.fromhex(sys.argv[3]), sys.argv[4]
+    if kind == "code":
+        key = normal(key)
+    kind = {"raw": 1, "passphrase": 2, "code": 3}[kind]
     with open(path, "rb") as file:
         data = file.read()
     log = b""
@@ -121,7 +162,7 @@ def main():
     header = max(copies, key=lambda copy: struct.unpack_from("<I", copy, 12)[0])
     if struct.unpack_from("<I", header, 8)[0] != 1:
         raise SystemExit("too new")
-    units = Units(header, data_key(header, key))
+    units = Units(header, data_key(header, kind, key))
     if blake(header[:4000], units.keys[3]) != header[4000:4032]:
         raise SystemExit("damaged header")
     changed, size = log_pages(units, log)

@@ -6,7 +6,7 @@ mod sys {
     #[repr(C)] pub struct ClientConfig {
         pub struct_size: u32, pub flags: u32, pub path: View, pub key: View, pub account: View,
         pub user_id: View, pub profile: *const c_void, pub cache_bytes: u64, pub timeout_ms: u32,
-        pub requests_max: u32, pub hooks: [*const c_void; 11], pub seen_ms: u32, pub reserved: u32,
+        pub requests_max: u32, pub hooks: [*const c_void; 11], pub seen_ms: u32, pub key_kind: i32,
         pub storage: *const c_void, pub choose: [*const c_void; 3], pub device: View,
     }
     #[repr(C)] pub struct Query {

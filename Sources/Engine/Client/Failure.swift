@@ -14,6 +14,10 @@ package enum Failure: Error, Equatable, Sendable {
   case noDescriptor
   case full(StaticText)
   case key
+  /// No key slot is of this kind.
+  case noSlot
+  /// A recovery code has a typing error.
+  case code
   case tooNew(StaticText)
   case damaged
   case locked
@@ -65,7 +69,9 @@ extension Failure {
     case .storage: "SQLite or the file system refused"
     case .linked: "more than one name leads to the file (a hard link)"
     case .noDescriptor: "the system gave no event descriptor: too many files are open"
-    case .key: "no key slot opens with this key"
+    case .key: "this key does not open this file; use one that it was made with or given since"
+    case .noSlot: "the file has no key slot of this kind; tl_keys_read names its kinds"
+    case .code: "the recovery code has a typing error; compare it with the printed one"
     case .damaged: "stored bytes were changed or lost"
     case .locked: "the file is open elsewhere"
     case .notOurs: "the file is not a Tideline file"

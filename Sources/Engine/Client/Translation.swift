@@ -35,6 +35,10 @@ extension Failure {
     case .notOurs: self = .notOurs
     case .damaged: self = .damaged
     case .wrongKey: self = .key
+    case .noSlot: self = .noSlot
+    case .slotsFull: self = .tooLarge("all eight key slots are used; remove one, or change one")
+    case .lastSlot: self = .invalid("no other key slot opens the file; add one first")
+    case .noSuchSlot: self = .notFound("there is no such key slot")
     case .tooNew: self = .tooNew("the file is of a later version")
     case .locked: self = .locked
     case .linked: self = .linked

@@ -4,7 +4,7 @@
 /// entries are committed together or not at all, and a read sees exactly one
 /// committed state and waits for no writer. A memory store has the one
 /// connection only; everything else is the same code.
-internal import Base
+package import Base
 internal import Text
 internal import Vault
 
@@ -321,6 +321,45 @@ package final class MessageStore: Sendable {
       return true
     }
     if !isKept { connection.close() }
+  }
+
+  // MARK: Keys
+
+  /// Adds a key, or puts it in the place of another; gives its number, or nil in memory. Nobody
+  /// waits while it is made slow to guess.
+  package func putKey(
+    _ new: NewSlot, replacing number: Int?
+  ) throws(StoreFailure) -> Int? {
+    guard let vault else { return nil }
+    do throws(VaultFailure) {
+      let slot = try vault.slot(for: new)
+      return try gate.enter { () throws(VaultFailure) in
+        try vault.put(slot, replacing: number)
+      }
+    } catch {
+      throw keyFailure(error)
+    }
+  }
+
+  /// False in memory.
+  package func removeKey(_ number: Int) throws(StoreFailure) -> Bool {
+    guard let vault else { return false }
+    do throws(VaultFailure) {
+      try gate.enter { () throws(VaultFailure) in try vault.removeSlot(number) }
+      return true
+    } catch {
+      throw keyFailure(error)
+    }
+  }
+
+  /// What the key slots say; nil in memory.
+  package func keySlots() throws(StoreFailure) -> [SlotView]? {
+    guard let vault else { return nil }
+    do throws(VaultFailure) { return try vault.slots() } catch { throw keyFailure(error) }
+  }
+
+  private func keyFailure(_ failure: VaultFailure) -> StoreFailure {
+    readers.withLock { $0.isClosed } ? .closed : StoreFailure(failure)
   }
 
   // MARK: State

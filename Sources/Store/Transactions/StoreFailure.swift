@@ -62,7 +62,8 @@ extension StoreFailure {
     case .notOurs: self = .notOurs
     case .tooNew: self = .tooNew
     case .notFound: self = .notFound
-    case .wrongKey, .locked, .linked, .io: self = .vault(failure)
+    case .wrongKey, .noSlot, .slotsFull, .lastSlot, .noSuchSlot, .locked, .linked, .io:
+      self = .vault(failure)
     }
   }
 

@@ -35,6 +35,13 @@ int tideline_lock_file(const char *path, uint64_t device, uint64_t inode);
  */
 int64_t tideline_read_held(uint64_t device, uint64_t inode, uint8_t *out, size_t size);
 
+/**
+ * Reads the beginning of the file at `path`, which this process has not open, where it is that of
+ * `device` and `inode`. Returns how many bytes were read, or -1.
+ */
+int64_t tideline_read_start(
+    const char *path, uint64_t device, uint64_t inode, uint8_t *out, size_t size);
+
 /** Closes what `tideline_lock_file` gave. */
 void tideline_unlock_file(int descriptor);
 

@@ -24,6 +24,7 @@ from .client import (
 from .conversations import ConversationList
 from .errors import (
     ClosedError,
+    CodeError,
     DamagedError,
     FrameError,
     FullError,
@@ -32,6 +33,7 @@ from .errors import (
     InvalidError,
     LockedError,
     MismatchError,
+    NoSlotError,
     NotFoundError,
     NotOursError,
     OfflineError,
@@ -50,6 +52,7 @@ from .find import Asked, Counted, Found, Hit, Mark, Order, Progress, Unsearched,
 from .items import Items
 from .keep import Budget, Imported, Room
 from .operations import Operation, OperationState, OperationWait, Performed, Typing
+from .slots import KeyKind, KeySlot, keys, recovery_code
 from .storage import LeaseLost, NoRoom, Object, Storage
 from .values import (
     Action,
@@ -126,6 +129,7 @@ __all__ = [
     "Changes",
     "Client",
     "ClosedError",
+    "CodeError",
     "Conversation",
     "ConversationFlags",
     "ConversationList",
@@ -156,6 +160,8 @@ __all__ = [
     "ItemFlags",
     "Items",
     "ItemsState",
+    "KeyKind",
+    "KeySlot",
     "Layout",
     "LeaseLost",
     "ListState",
@@ -167,6 +173,7 @@ __all__ = [
     "MessageState",
     "MismatchError",
     "NoRoom",
+    "NoSlotError",
     "NotFoundError",
     "NotOursError",
     "Object",
@@ -225,9 +232,11 @@ __all__ = [
     "checksum",
     "frame_account",
     "key_file",
+    "keys",
     "last_error",
     "merge_deltas",
     "merge_messages",
+    "recovery_code",
     "version",
 ]
 

@@ -52,6 +52,8 @@ TL_E_UNAVAILABLE = -17
 TL_E_CANCELLED = -18
 TL_E_INCOMPLETE = -19
 TL_E_FULL = -20
+TL_E_NO_SLOT = -21
+TL_E_CODE = -22
 TL_E_INTERNAL = -99
 
 TL_TRUNCATES_UNKNOWN = 0
@@ -100,6 +102,10 @@ TL_OBJECT_LOG = 1
 TL_OBJECT_OWN = 2
 
 TL_STORAGE_BUFFERS = 1
+
+TL_KEY_RAW = 0
+TL_KEY_PASSPHRASE = 1
+TL_KEY_CODE = 2
 
 TL_OPEN_MEMORY = 1
 TL_OPEN_EXISTING = 2
@@ -512,7 +518,7 @@ class ClientConfig(ctypes.Structure):
         ("seal_context", c_void_p),
         ("seal_drop", DropHook),
         ("seen_ms", c_uint32),
-        ("reserved", c_uint32),
+        ("key_kind", c_int32),
         ("storage", POINTER(Storage)),
         ("choose", PolicyHook),
         ("choose_context", c_void_p),
@@ -1217,6 +1223,34 @@ class Stats(ctypes.Structure):
     ]
 
 
+class Key(ctypes.Structure):
+    """``tl_key``."""
+
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("kind", c_int32),
+        ("key", View),
+        ("label", View),
+        ("memory_bytes", c_uint64),
+        ("operations", c_uint32),
+        ("reserved", c_uint32),
+    ]
+
+
+class KeySlot(ctypes.Structure):
+    """``tl_key_slot``."""
+
+    _fields_ = [
+        ("slot", c_uint32),
+        ("kind", c_int32),
+        ("label", View),
+        ("memory_bytes", c_uint64),
+        ("operations", c_uint32),
+        ("reserved", c_uint32),
+        ("reserved_words", c_uint64 * 8),
+    ]
+
+
 class ViewportConfig(ctypes.Structure):
     """``tl_viewport_config``."""
 
@@ -1310,6 +1344,7 @@ RECORDS = {
     "tl_operation": "=2Q2i2Iq16Q64x",
     "tl_hit": "=QqiI24Q2Iq2Q64xQ2I2Q48x",
     "tl_unsearched": "=3Qq2I64x",
+    "tl_key_slot": "=Ii3Q2I64x",
     "tl_placed": "=Q2I2q64x",
 }
 
@@ -1324,6 +1359,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tl_batch_events": (c_void_p, [c_void_p, POINTER(c_size_t)]),
     "tl_batch_hits": (c_void_p, [c_void_p, POINTER(c_size_t)]),
     "tl_batch_items": (c_void_p, [c_void_p, POINTER(c_size_t)]),
+    "tl_batch_key_slots": (c_void_p, [c_void_p, POINTER(c_size_t)]),
     "tl_batch_rows": (c_void_p, [c_void_p, POINTER(c_size_t)]),
     "tl_batch_operations": (c_void_p, [c_void_p, POINTER(c_size_t)]),
     "tl_batch_quarantined": (c_void_p, [c_void_p, POINTER(c_size_t)]),
@@ -1353,6 +1389,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tl_client_import": (c_int32, [c_void_p, POINTER(Import), POINTER(c_void_p)]),
     "tl_client_import_bad": (c_int32, [c_void_p, View, c_uint64, c_uint32, POINTER(c_void_p)]),
     "tl_client_imported": (c_int32, [c_void_p, View, POINTER(Imported)]),
+    "tl_client_keys": (c_int32, [c_void_p, POINTER(c_void_p)]),
     "tl_client_mark_delivered": (c_int32, [c_void_p, View, POINTER(View), c_size_t]),
     "tl_client_mark_listened": (c_int32, [c_void_p, View, POINTER(View), c_size_t]),
     "tl_client_mark_read": (c_int32, [c_void_p, View, POINTER(View), c_size_t]),
@@ -1393,6 +1430,11 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tl_items_show": (c_int32, [c_void_p, c_uint32, c_uint32]),
     "tl_items_state": (c_int32, [c_void_p, POINTER(ItemsStatus)]),
     "tl_items_unread": (c_int32, [c_void_p, c_uint64]),
+    "tl_key_add": (c_int32, [c_void_p, POINTER(Key), POINTER(c_uint32)]),
+    "tl_key_change": (c_int32, [c_void_p, c_uint32, POINTER(Key)]),
+    "tl_key_code": (c_int32, [c_void_p, c_size_t]),
+    "tl_key_remove": (c_int32, [c_void_p, c_uint32]),
+    "tl_keys_read": (c_int32, [View, POINTER(c_void_p)]),
     "tl_list_find": (c_int32, [c_void_p, View, POINTER(c_uint32)]),
     "tl_list_open": (c_int32, [c_void_p, POINTER(ListConfig), POINTER(c_void_p)]),
     "tl_list_poll": (c_int32, [c_void_p, POINTER(POINTER(Diff))]),

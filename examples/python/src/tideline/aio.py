@@ -308,6 +308,10 @@ class Client(_Called):
     forget = _in_worker(_client.Client.forget)
     retain = _in_worker(_client.Client.retain)
     room = _in_worker(_client.Client.room)
+    keys = _in_worker(_client.Client.keys)
+    key_add = _in_worker(_client.Client.key_add)
+    key_change = _in_worker(_client.Client.key_change)
+    key_remove = _in_worker(_client.Client.key_remove)
     clear = _in_worker(_client.Client.clear)
     drop = _in_worker(_client.Client.drop)
     wipe = _in_worker(_client.Client.wipe)
@@ -442,7 +446,7 @@ class ConversationList(_Watched):
 
 
 def open(
-    path: str | os.PathLike[str] | None = None, key: bytes | None = None, *,
+    path: str | os.PathLike[str] | None = None, key: bytes | str | None = None, *,
     user_id: str, connect: Connect | None = None, backoff: Backoff | None = None,
     **options: Any,
 ) -> Client:
@@ -450,7 +454,7 @@ def open(
 
     Args:
         path: The file; None to keep everything in memory.
-        key: Exactly 32 random bytes; None in memory.
+        key: What ``key_kind`` says, as of ``tideline.Client``; None in memory.
         user_id: The user's id on the server; bound to the file.
         connect: Makes connections: ``stream(...)``, ``websocket(...)`` or a function of one's own
             that gives a ``Transport``. None to stay offline.

@@ -19,6 +19,7 @@ from .errors import Status, check
 from .find import Finds
 from .keep import Keeps
 from .policy import ChooseFunction, policy_hook
+from .slots import KeyKind, Keys, Secret, secret_bytes
 from .storage import Storage
 from .storage import pointer as storage_pointer
 from .values import (
@@ -65,7 +66,7 @@ def _bytes(view: c.View) -> bytes:
     return ctypes.string_at(view.data, view.size) if view.size else b""
 
 
-class Client(Acts, Finds, Keeps):
+class Client(Acts, Finds, Keeps, Keys):
     """A client on an encrypted file, or in memory.
 
     Any method may be called from any thread. The client opens no socket and starts no thread: say
@@ -79,7 +80,8 @@ class Client(Acts, Finds, Keeps):
 
     Args:
         path: The file, or the name in ``storage``; None to keep everything in memory.
-        key: Exactly 32 random bytes; None in memory.
+        key: What ``key_kind`` says; None in memory.
+        key_kind: Exactly 32 random bytes, a passphrase or a recovery code.
         user_id: The user's id on the server; bound to the file.
         account: The name of the account; bound to the file.
         profile: What is known of the server.
@@ -103,8 +105,9 @@ class Client(Acts, Finds, Keeps):
     """
 
     def __init__(
-        self, path: str | os.PathLike[str] | None = None, key: bytes | None = None, *,
-        user_id: str, account: str = "", profile: Profile | None = None,
+        self, path: str | os.PathLike[str] | None = None, key: Secret | None = None, *,
+        user_id: str, key_kind: KeyKind = KeyKind.RAW, account: str = "",
+        profile: Profile | None = None,
         existing: bool = False, strict: bool = False, auto_mark_read: bool = False,
         auto_mark_delivered: bool = False, cache_bytes: int = 0, request_timeout_ms: int = 0,
         requests_max: int = 0, seen_ms: int = 0, catch_up_all: bool = False,
@@ -115,12 +118,12 @@ class Client(Acts, Finds, Keeps):
     ) -> None:
         self._handle = ctypes.c_void_p()
         self._plain = threading.local()
-        if key is not None and not isinstance(key, bytes):
+        if key is not None and key_kind == KeyKind.RAW and not isinstance(key, bytes):
             raise TypeError(
                 f"the key is {KEY_BYTES} random bytes, of type bytes, "
                 f"and not {type(key).__name__}; tideline.key_file(path) makes and reads one")
-        texts = [os.fsencode(path) if path is not None else b"", key or b"", account.encode(),
-                 user_id.encode(), device.encode()]
+        texts = [os.fsencode(path) if path is not None else b"", secret_bytes(key),
+                 account.encode(), user_id.encode(), device.encode()]
         flags = ((path is None) | existing << 1 | strict << 2 | auto_mark_read << 3
                  | auto_mark_delivered << 4 | catch_up_all << 5)
         config = c.ClientConfig(
@@ -128,7 +131,7 @@ class Client(Acts, Finds, Keeps):
             key=c.view(texts[1]), account=c.view(texts[2]), user_id=c.view(texts[3]),
             device=c.view(texts[4]),
             cache_bytes=cache_bytes, request_timeout_ms=request_timeout_ms,
-            requests_max=requests_max, seen_ms=seen_ms)
+            requests_max=requests_max, seen_ms=seen_ms, key_kind=key_kind)
         if profile is not None:
             texts.append(profile.search_members.encode())
             config.profile = ctypes.pointer(_profile(profile, texts[-1]))

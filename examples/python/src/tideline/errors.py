@@ -34,6 +34,8 @@ class Status(Word):
     CANCELLED = -18
     INCOMPLETE = -19
     FULL = -20
+    NO_SLOT = -21
+    CODE = -22
     INTERNAL = -99
 
     @property
@@ -72,7 +74,15 @@ class StorageError(TidelineError):
 
 
 class WrongKeyError(TidelineError):
-    """No key slot of the file opens with this key."""
+    """This key does not open the file."""
+
+
+class NoSlotError(WrongKeyError):
+    """The file has no key of this kind."""
+
+
+class CodeError(WrongKeyError):
+    """A recovery code with a typing error; nothing was tried."""
 
 
 class TooNewError(TidelineError):
@@ -158,6 +168,8 @@ _BY_STATUS: dict[Status, type[TidelineError]] = {
     Status.OFFLINE: OfflineError,
     Status.REFUSED: RefusedError,
     Status.FULL: FullError,
+    Status.NO_SLOT: NoSlotError,
+    Status.CODE: CodeError,
     Status.INTERNAL: InternalError,
 }
 

@@ -1,4 +1,4 @@
-/// Reads, makes, repairs and wipes the header of a file.
+/// Reads and makes the header of a file.
 ///
 /// A file is made whole under another name and then given its own, so a path
 /// never leads to half a file. Opening changes nothing until the key has opened
@@ -15,35 +15,87 @@ enum HeaderFile {
     let header: FileHeader
     let keys: KeyMemory
     /// Where a copy lies that has to be written again.
-    let broken: [Int64]
+    let broken: Int64?
   }
 
-  private static let places: [Int64] = [0, Int64(FileFormat.copyBytes)]
+  static let places: [Int64] = [0, Int64(FileFormat.copyBytes)]
 
   /// Reads both copies and opens the newer one that is whole.
   static func open(_ file: BaseFile, _ key: HostKey) throws(VaultFailure) -> Opened {
-    let bytes = try file.read(FileFormat.pagesOffset, at: 0)
-    var copies: [FileHeader?] = []
-    for place in places.map(Int.init) {
-      let end = min(place + FileFormat.copyBytes, bytes.count)
-      copies.append(place < end ? FileHeader(bytes[place..<end]) : nil)
-    }
-    if copies.allSatisfy({ $0 == nil }) && bytes.starts(with: FileFormat.magic) {
-      throw .damaged
-    }
-    guard copies.contains(where: { $0?.hasMagic ?? false }) else { throw .notOurs }
-    let sound = copies.compactMap { $0 }.filter(\.isSound)
-    guard let newest = sound.filter(\.isKnown).max(by: { $0.sequence < $1.sequence }) else {
-      throw sound.contains { $0.version > 0 } ? .tooNew : .damaged
-    }
-    guard let keys = newest.unlock(key) else { throw .wrongKey }
+    let (newest, broken) = try newest(of: file.read(FileFormat.pagesOffset, at: 0))
+    let keys = try newest.unlock(key)
     guard newest.isAuthentic(keys) else { throw .damaged }
     let flagged = newest.flags & HeaderFlag.initialized != 0
     let least = Int64(FileFormat.pagesOffset + FileFormat.pageBytes)
     let size = try file.size()
     guard flagged && size >= least else { throw .damaged }
-    let broken = zip(places, copies).filter { $0.1 != newest }.map(\.0)
     return Opened(header: newest, keys: keys, broken: broken)
+  }
+
+  /// The newer copy that is whole, and where the other one lies if it is not the same.
+  private static func newest(
+    of bytes: [UInt8]
+  ) throws(VaultFailure) -> (header: FileHeader, broken: Int64?) {
+    var newest: FileHeader?
+    var isOurs = false
+    var isLater = false
+    for place in places {
+      let place = Int(place)
+      guard bytes.count > place else { break }
+      let end = min(place + FileFormat.copyBytes, bytes.count)
+      isOurs = isOurs || bytes[place..<end].starts(with: FileFormat.magic)
+      guard let copy = FileHeader(bytes[place..<end]), copy.isSound else { continue }
+      guard copy.isKnown else {
+        isLater = isLater || copy.version > 0
+        continue
+      }
+      if let newest, newest.sequence >= copy.sequence { continue }
+      newest = copy
+    }
+    guard isOurs else { throw .notOurs }
+    guard let newest else { throw isLater ? .tooNew : .damaged }
+    for place in places {
+      let start = Int(place)
+      let end = min(start + FileFormat.copyBytes, bytes.count)
+      if start > end || bytes[start..<end] != newest.bytes[...] { return (newest, place) }
+    }
+    return (newest, nil)
+  }
+
+  /// What the slots of a file say, which may be open here or elsewhere. Nothing is locked.
+  static func slots(at path: String) throws(VaultFailure) -> [SlotView] {
+    guard !path.isEmpty, !path.utf8.contains(0) else { throw .io(SQLITE_CANTOPEN) }
+    let identity: FileIdentity
+    switch try FileStatus(path: path) {
+    case .missing: throw .notFound
+    case .other: throw .notOurs
+    case .file(let found, _, _): identity = found
+    }
+    // One who writes them meanwhile may tear both for a reader that is held up between them.
+    for _ in 0..<3 {
+      do throws(VaultFailure) {
+        return try newest(of: start(of: identity, path)).header.views
+      } catch {
+        guard error == .damaged else { throw error }
+      }
+    }
+    throw .damaged
+  }
+
+  private static func start(
+    of identity: FileIdentity, _ path: String
+  ) throws(VaultFailure) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: FileFormat.pagesOffset)
+    // No vault of this process opens the file meanwhile: closing it would drop its locks.
+    let got = Registry.beside {
+      let held = unsafe tideline_read_held(
+        identity.device, identity.inode, &bytes, bytes.count)
+      if held >= 0 { return held }
+      return unsafe tideline_read_start(
+        path, identity.device, identity.inode, &bytes, bytes.count)
+    }
+    guard got >= 0 else { throw .io(SQLITE_CANTOPEN) }
+    return Array(bytes.prefix(Int(truncatingIfNeeded: got)))
   }
 
   /// Whether this process has the file open and it is not one of ours. It is looked at through the
@@ -55,22 +107,6 @@ enum HeaderFile {
     guard got >= 0 else { return false }
     let read = bytes.prefix(Int(truncatingIfNeeded: got))
     return !places.contains { read.dropFirst(Int($0)).starts(with: FileFormat.magic) }
-  }
-
-  /// Writes a header over copies that are damaged or older.
-  static func repair(_ file: BaseFile, _ opened: Opened) throws(VaultFailure) {
-    for place in opened.broken {
-      try file.write(opened.header.bytes, at: place)
-      try file.sync()
-    }
-  }
-
-  /// Overwrites every key slot in both copies, so that no key opens the file.
-  static func wipe(_ file: BaseFile) throws(VaultFailure) {
-    let bytes = try file.read(FileFormat.copyBytes, at: 0)
-    guard let header = FileHeader(bytes[...])?.withoutSlots() else { throw .damaged }
-    for place in places { try file.write(header.bytes, at: place) }
-    try file.sync()
   }
 }
 
@@ -86,12 +122,16 @@ extension HeaderFile {
 
   /// Makes an empty vault at `path`. Where another process is faster, its file stays.
   static func make(_ base: SQLiteVFS, _ path: String, _ key: HostKey) throws(VaultFailure) {
+    // A passphrase takes long, and others may be at work on other files.
+    let content = try new(key)
     try making.withLock { (made: inout Int) throws(VaultFailure) in
       guard case .missing = try FileStatus(path: path) else { return }
       let name = unfinishedName(path)
       let (file, lock) = try unsafe claimed(base, name)
       try file.truncate()
-      try writeNew(file, key)
+      for place in places { try file.write(content.header.bytes, at: place) }
+      try file.write(content.first, at: Int64(FileFormat.pagesOffset))
+      try file.sync()
       // A log that lies there belongs to a file that is gone; no key opens it.
       try unsafe remove(base, path + "-wal")
       guard unsafe chmod(name, S_IRUSR | S_IWUSR) == 0 else { throw .io(SQLITE_CANTOPEN) }
@@ -117,22 +157,14 @@ extension HeaderFile {
     throw .locked
   }
 
-  private static func writeNew(_ file: BaseFile, _ key: HostKey) throws(VaultFailure) {
-    let (header, first) = try new(key)
-    for place in places { try file.write(header.bytes, at: place) }
-    try file.write(first, at: Int64(FileFormat.pagesOffset))
-    try file.sync()
-  }
-
   /// A header for `key`, and the first page that belongs to it.
   private static func new(
     _ key: HostKey
   ) throws(VaultFailure) -> (header: FileHeader, first: [UInt8]) {
     var fileId = [UInt8](repeating: 0, count: FileFormat.fileIdBytes)
     unsafe randombytes_buf(&fileId, fileId.count)
-    guard let keys = KeyMemory.random(),
-      let header = FileHeader(newFor: key, fileId: fileId, keys: keys)
-    else { throw .io(SQLITE_NOMEM) }
+    guard let keys = KeyMemory.random() else { throw .io(SQLITE_NOMEM) }
+    let header = try FileHeader(newFor: key, fileId: fileId, keys: keys)
     return (header, FirstPage.sealed(flags: header.flags, fileId: fileId, keys: keys))
   }
 

@@ -1,0 +1,69 @@
+/// The header of an open file, and its two copies on disk.
+///
+/// Rule protected: whatever is torn or lost while a copy is written, the other one is whole. A
+/// change is one header more, written over the copy that is not needed first.
+internal import Base
+internal import CSQLite
+
+final class HeaderCopies: Sendable {
+  private struct State: Sendable {
+    /// What the next opening takes; nil once the file was wiped.
+    var header: FileHeader?
+    /// Where a copy may lie that is torn or older.
+    var stale: Int64?
+  }
+
+  private let file: BaseFile
+  private let state: Lock<State>
+
+  init(_ file: BaseFile, _ opened: HeaderFile.Opened) {
+    self.file = file
+    state = Lock(State(header: opened.header, stale: opened.broken))
+  }
+
+  /// Nil once the file was wiped.
+  var current: FileHeader? { state.withLock { $0.header } }
+
+  /// Makes both copies whole.
+  func repair() throws(VaultFailure) {
+    try state.withLock { (state) throws(VaultFailure) in
+      guard let header = state.header, let place = state.stale else { return }
+      try write(header, place)
+      state.stale = nil
+    }
+  }
+
+  /// Puts another header in the place of this one. After a failure either of them may be the one
+  /// that the next opening takes.
+  func change(
+    _ make: (FileHeader) throws(VaultFailure) -> FileHeader
+  ) throws(VaultFailure) {
+    try state.withLock { (state) throws(VaultFailure) in
+      guard let header = state.header else { throw .io(SQLITE_MISUSE) }
+      let next = try make(header)
+      let first = state.stale ?? HeaderFile.places[0]
+      let second = HeaderFile.places[first == HeaderFile.places[0] ? 1 : 0]
+      state.stale = first
+      try write(next, first)
+      state.header = next
+      state.stale = second
+      try write(next, second)
+      state.stale = nil
+    }
+  }
+
+  /// Overwrites every key slot in both copies, so that no key opens the file.
+  func wipe() throws(VaultFailure) {
+    try state.withLock { (state) throws(VaultFailure) in
+      guard let header = state.header?.withoutSlots() else { throw .io(SQLITE_MISUSE) }
+      state.header = nil
+      for place in HeaderFile.places { try file.write(header.bytes, at: place) }
+      try file.sync()
+    }
+  }
+
+  private func write(_ header: FileHeader, _ place: Int64) throws(VaultFailure) {
+    try file.write(header.bytes, at: place)
+    try file.sync()
+  }
+}

@@ -1,0 +1,59 @@
+/// Key slots of an open vault: each change is one header more and touches no page.
+///
+/// A slot is made beforehand, outside of any lock: a passphrase takes as long as its figures say.
+package import Base
+internal import CSQLite
+
+extension Vault {
+  /// What the slots of a file say, which need not be open and may be.
+  package static func slots(at path: String) throws(VaultFailure) -> [SlotView] {
+    guard sodiumIsReady else { throw .io(SQLITE_ERROR) }
+    return try HeaderFile.slots(at: path)
+  }
+
+  /// What the slots of this file say.
+  package func slots() throws(VaultFailure) -> [SlotView] {
+    guard let header = core?.copies.current else { throw .io(SQLITE_MISUSE) }
+    return header.views
+  }
+
+  /// Wraps the file's data key for one more key. Nothing is written.
+  package func slot(for new: NewSlot) throws(VaultFailure) -> KeySlot {
+    guard let core, let header = core.copies.current else { throw .io(SQLITE_MISUSE) }
+    guard new.key.count > 0 else { throw .io(SQLITE_NOMEM) }
+    return try KeySlot(new, of: header, keys: core.keys)
+  }
+
+  /// Writes a slot, in the place of another one or in the first that is empty; gives its number.
+  package func put(_ slot: KeySlot, replacing number: Int?) throws(VaultFailure) -> Int {
+    try change(number) { _ in slot }
+  }
+
+  /// Empties a slot, unless no other one opens the file with this version.
+  package func removeSlot(_ number: Int) throws(VaultFailure) {
+    _ = try change(number) { (header) throws(VaultFailure) in
+      for other in 0..<FileHeader.slotCount where other != number {
+        if header.slot(other).isUsable { return .empty }
+      }
+      throw .lastSlot
+    }
+  }
+
+  /// Puts what `make` gives in the place of a slot that is used, or in the first that is empty.
+  private func change(
+    _ wanted: Int?, _ make: (FileHeader) throws(VaultFailure) -> KeySlot
+  ) throws(VaultFailure) -> Int {
+    guard let core else { throw .io(SQLITE_MISUSE) }
+    var changed = 0
+    try core.copies.change { (header) throws(VaultFailure) in
+      for number in 0..<FileHeader.slotCount {
+        let isWanted = wanted.map { $0 == number } ?? true
+        guard isWanted, header.slot(number).isEmpty == (wanted == nil) else { continue }
+        changed = number
+        return try header.with(make(header), at: number, keys: core.keys)
+      }
+      throw wanted == nil ? .slotsFull : .noSuchSlot
+    }
+    return changed
+  }
+}
