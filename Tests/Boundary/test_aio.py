@@ -5,6 +5,7 @@ Time is the client's clock, which a test moves, and pauses are counted instead o
 
 import asyncio
 import contextlib
+import dataclasses
 import json
 import logging
 import threading
@@ -92,6 +93,12 @@ class Transport:
 
     async def close(self):
         self.closed = True
+
+
+def minutes(count):
+    """Messages a minute apart."""
+    return [message(number, created_at=f"2024-05-01T{number // 60:02}:{number % 60:02}:00")
+            for number in range(1, count + 1)]
 
 
 class Time:
@@ -292,9 +299,7 @@ class Aio(unittest.IsolatedAsyncioTestCase):
                     pass
 
     async def test_all_since_a_time_is_fetched_and_no_more(self):
-        server = Server([
-            message(number, created_at=f"2024-05-01T{number // 60:02}:{number % 60:02}:00")
-            for number in range(1, 401)])
+        server = Server(minutes(400))
         async with opened(server, self.time) as client:
             await client.sync("c")
             rows = (await client.messages("c")).messages
@@ -310,6 +315,59 @@ class Aio(unittest.IsolatedAsyncioTestCase):
             self.assertEqual(found, [f"m{number}" for number in range(400, 251, -1)])
             self.assertEqual(len([row async for row in client.since("c", 0)]), 400)
 
+    async def test_what_lies_behind_a_gap_waits_until_it_is_filled(self):
+        """Ranges that a screen has loaded far back are here: rows still come in their order."""
+        server = Server(minutes(400))
+        async with opened(server, self.time) as client:
+            await client.sync("c")
+            newest = (await client.messages("c")).messages[-1].time_us
+            for back in (300, 180):
+                async with client.window(
+                        "c", tideline.At.TIME, 20, time_us=newest - back * 60_000_000) as window:
+                    async for _ in window:
+                        if window.messages:
+                            break
+            gaps = (await client.messages("c", limit=1_000)).coverage.gaps
+            self.assertGreater(len(gaps), 1)
+            found = [row.id async for row in client.since("c", 0)]
+            self.assertEqual(found, [f"m{number}" for number in range(400, 0, -1)])
+
+    async def test_an_item_that_nobody_can_read_is_no_gap_to_fill(self):
+        server = Server(minutes(80))
+        server.messages[4]["created_at"] = "yesterday"
+        async with opened(server, self.time) as client:
+            whole = [f"m{number}" for number in range(80, 0, -1) if number != 5]
+            # Asking for it finds out that it is there, and cannot be read.
+            self.assertEqual(await self.collected(client.since("c", 0)), whole)
+            true, kinds = client.sync, []
+            client.sync = lambda where, kind=tideline.SyncKind.LATEST, **more: (
+                kinds.append(kind), true(where, kind, **more))[1]
+            self.assertEqual(await self.collected(client.since("c", 0)), whole)
+            self.assertEqual(kinds, [tideline.SyncKind.LATEST])
+
+    async def test_what_fails_for_now_is_asked_again(self):
+        """And a page is what is read and asked for at a time."""
+        server = Server(minutes(120))
+        async with opened(server, self.time) as client:
+            true, failures, asked = client.sync, [tideline.Status.OFFLINE] * 3, []
+
+            async def sync(conversation, kind=tideline.SyncKind.LATEST, **more):
+                if kind is not tideline.SyncKind.OLDER:
+                    return await true(conversation)
+                asked.append(more)
+                if failures:
+                    return dataclasses.replace(status, result=failures.pop())
+                return await true(conversation, kind, **more)
+            status = await client.sync("c")
+            client.sync = sync
+            read, limits = client.messages, []
+            client.messages = lambda *where, **more: (
+                limits.append(more["limit"]), read(*where, **more))[1]
+            found = [row.id async for row in client.since("c", 0, page=40)]
+            self.assertEqual(found, [f"m{number}" for number in range(120, 0, -1)])
+            self.assertEqual(asked[:4], [{"want": 40}] * 4)
+            self.assertEqual(set(limits), {40})
+
     async def test_what_the_server_refuses_ends_the_search(self):
         server = Server([message(number) for number in range(1, 3)])
         true = server.answer
@@ -321,7 +379,7 @@ class Aio(unittest.IsolatedAsyncioTestCase):
             self.assertEqual(searched.result(), [])
 
     async def collected(self, iterator):
-        return [row async for row in iterator]
+        return [row.id async for row in iterator]
 
     async def test_each_connection_is_told(self):
         server = Server([message(1)])
@@ -333,6 +391,18 @@ class Aio(unittest.IsolatedAsyncioTestCase):
                     break
                 server.transports[-1].hand(None)
             self.assertEqual(seen, [1, 2, 3])
+
+    async def test_connections_that_nobody_looked_at_are_told_as_one(self):
+        server = Server([message(1)])
+        async with opened(server, self.time) as client:
+            await client.sync("c")
+            numbers = client.connections()
+            # It was made before anybody asked.
+            self.assertEqual(await anext(numbers), 1)
+            for made in (2, 3):
+                server.transports[-1].hand(None)
+                await self.time.until(client, lambda: client.connection.made == made)
+            self.assertEqual(await anext(numbers), 3)
 
     async def test_a_cancelled_sync_is_dropped(self):
         server = Server()

@@ -97,6 +97,14 @@ class Import(unittest.TestCase):
             self.assertEqual(rows[0].reactions, (tideline.Reaction("+", ("me",)),))
             self.assertEqual(sorted(client.import_bad("old")), [4, 5, 6])
 
+    def test_each_member_that_a_message_has_is_taken_out_of_the_payload(self):
+        for name in ("sender_id", "created_at", "edited_at", "version", "client_id", "reply_to",
+                     "reactions", "pinned", "deleted", "moderated", "kind", "read_by",
+                     "delivered_by", "listened_by", "seq", "prev_id", "attachment", "metadata"):
+            source = json.dumps({"a": {name: 1, "text": "t"}}).encode()
+            self.assertEqual(json.loads(tideline.keep.lines_by_id(source)),
+                             {"message_id": "a", name: 1, "payload": {"text": "t"}})
+
     def test_a_source_by_id_that_is_no_object(self):
         with tideline.Client(user_id="me") as client:
             for source, reason in ((b"[]", "not one JSON object"), (b"{", "not JSON"),

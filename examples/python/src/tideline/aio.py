@@ -170,8 +170,9 @@ class Client(_Called):
         self.connection.reconnect()
 
     async def connections(self) -> AsyncIterator[int]:
-        """Once for each connection that is made, without end: how many there were. For what has to
-        be asked of the server each time, such as the list of conversations."""
+        """How many connections there were, at each new one, without end. Those that were made while
+        the caller did something else are told as one. For what has to be asked of the server each
+        time, such as the list of conversations."""
         seen = 0
         while True:
             turns = self.turns
