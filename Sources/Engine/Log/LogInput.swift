@@ -15,6 +15,8 @@ struct LogEffects {
   var conversation: [UInt8] = []
   /// The book was told of this connection.
   var isConnected = false
+  /// The token behind the log, where that is empty.
+  var emptyEnd: [UInt8]?
   /// What is as of now where a page or a push of this connection showed it.
   var fresh = SpanSet()
   var inserted = 0
@@ -56,6 +58,9 @@ struct LogInput {
     if memory.logs.mustConnect(record.cid) {
       book.connected()
       effects.isConnected = true
+    } else {
+      book.emptyEnd = memory.logs.emptyEnd(of: record.cid)
+      effects.emptyEnd = book.emptyEnd
     }
   }
 
@@ -121,6 +126,7 @@ struct LogInput {
     noteTop(entries)
     try tx.save(record)
     effects.fresh = try fresh(step, shown: listed ?? step.inserted)
+    effects.emptyEnd = book.emptyEnd
     try LogSends(tx, cid).settle(by: book)
   }
 
@@ -196,20 +202,29 @@ struct LogInput {
 struct LogConnections {
   /// Conversations whose log was told of this connection.
   private var connected: Set<Int64> = []
+  /// The tokens behind logs that are empty.
+  private var emptyEnds: [Int64: [UInt8]] = [:]
   private var isUp = false
 
   func mustConnect(_ cid: Int64) -> Bool { isUp && !connected.contains(cid) }
 
   mutating func noteConnected(_ cid: Int64) { connected.insert(cid) }
 
+  func emptyEnd(of cid: Int64) -> [UInt8]? { emptyEnds[cid] }
+
+  mutating func note(emptyEnd: [UInt8]?, of cid: Int64) { emptyEnds[cid] = emptyEnd }
+
   mutating func connect() {
-    connected = []
+    removeAll()
     isUp = true
   }
 
   mutating func disconnect() { isUp = false }
 
-  mutating func remove(_ cid: Int64) { connected.remove(cid) }
+  mutating func remove(_ cid: Int64) {
+    connected.remove(cid)
+    emptyEnds[cid] = nil
+  }
 
-  mutating func removeAll() { connected = [] }
+  mutating func removeAll() { (connected, emptyEnds) = ([], [:]) }
 }

@@ -87,6 +87,7 @@ extension SyncEngine {
   /// Brings memory to where an input brought a log.
   func note(_ log: LogEffects) {
     if log.isConnected { memory.logs.noteConnected(log.cid) }
+    memory.logs.note(emptyEnd: log.emptyEnd, of: log.cid)
     guard tracker.isUp else { return }
     memory.fresh.remove(log.cid)
     memory.fresh.insert(log.fresh, log.cid)

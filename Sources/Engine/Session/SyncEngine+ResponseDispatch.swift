@@ -68,7 +68,8 @@ extension SyncEngine {
         return ignore("the answer is to no open request")
       }
       if case .failed(let error, _) = response.outcome {
-        report.logLines.append(.warn, "the server answered with an error", because: error.text)
+        report.logLines.append(
+          .warn, StaticText(pending.verb.name, "was answered with an error"), because: error.text)
       }
       if receipts.isSilent {
         receipts.noteAnswer(

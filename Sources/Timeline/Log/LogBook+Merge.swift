@@ -103,7 +103,7 @@ extension LogBook {
     let isRolledBack = moving.isRolledBack || isRefuted || !impossible.isEmpty
     try doubt(lost: moving.lost + impossible, isRolledBack: isRolledBack, run)
     impossible = []
-    facts.empty = nil
+    (facts.empty, emptyEnd) = (nil, nil)
     try noteSteps(of: run)
     try bound(besides: run)
     try review()

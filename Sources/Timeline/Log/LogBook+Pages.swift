@@ -176,6 +176,7 @@ extension LogBook {
     }
     if isNewest, run.start != nil, let present = run.present {
       try takeEmptyLog(present)
+      emptyEnd = page.after
       outcome.isProgress = true
       return
     }
@@ -216,7 +217,7 @@ extension LogBook {
     guard let epoch, epoch != facts.epoch else { return false }
     defer { facts.epoch = epoch }
     guard facts.epoch != nil, !isPlanted(.epochIgnored) else { return false }
-    facts.empty = nil
+    (facts.empty, emptyEnd) = (nil, nil)
     for index in ranges.indices {
       ranges[index].start = nil
       ranges[index].present = nil

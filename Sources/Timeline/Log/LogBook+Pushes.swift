@@ -32,6 +32,11 @@ extension LogBook {
     for entry in entries { run.links.append(LogLink(id: entry.id, entry: entry)) }
     if let anchor = try anchor(of: push, known: last) {
       run.links.insert(LogLink(id: anchor, entry: nil), at: 0)
+    } else if let end = emptyEnd, push.before == end, push.isFirst,
+      entries[0].id == push.entries.first?.id
+    {
+      // An empty log is a range without entries: it starts the log, and reaches the present.
+      (run.start, run.present) = (facts.empty, facts.empty)
     } else {
       step.needsCatchUp = true
       if let before = push.before, push.isFirst, entries[0].id == push.entries.first?.id {

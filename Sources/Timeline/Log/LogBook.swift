@@ -19,6 +19,10 @@ package struct LogBook<Table: LogTable> {
   /// Entries of which the ranges are not put together with others, while an answer is taken.
   package var keeps: [[UInt8]] = []
 
+  /// The token behind an empty log, of this connection: what is pushed right behind it starts the
+  /// log. It is not stored.
+  package var emptyEnd: [UInt8]?
+
   /// How many of those that the step has touched were reviewed.
   var reviewed = 0
 
@@ -49,6 +53,7 @@ package struct LogBook<Table: LogTable> {
 
   package mutating func connected() {
     facts.connection &+= 1
+    emptyEnd = nil
   }
 
   package mutating func ask(_ place: LogAsk.Place, carried: LogClaim? = nil) -> LogAsk {

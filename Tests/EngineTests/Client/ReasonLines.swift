@@ -261,7 +261,7 @@ import Testing
     _ = log.take()
     try world.sync()
     let lines = log.take()
-    #expect(lines.contains("2 the server answered with an error: forbidden"))
+    #expect(lines.contains("2 get_messages was answered with an error: forbidden"))
     #expect(lines.contains("2 a sync ended in vain: the server refused for good"))
     #expect(!lines.contains { $0.contains("secret") })
   }

@@ -357,6 +357,26 @@ struct LogRule: Sendable {
     #expect(log.book.facts.empty?.request == 2)
   }
 
+  /// What is pushed right behind an empty log starts it, and nothing is between; on its connection
+  /// only, and only right behind.
+  @Test func aPushBehindAnEmptyLogStartsIt() throws {
+    func pushed(_ before: String, isNew: Bool = false) throws -> (String, Bool) {
+      var log = Script()
+      try log.page(.newest, [], before: nil, after: "t0", present: true)
+      if isNew { log.book.connected() }
+      _ = log.book.takeStep()
+      for (id, token) in [("a", before), ("b", "ta")] {
+        try log.book.take(
+          LogPush(
+            entries: Script.entries(id), before: Array(token.utf8), after: Array("t\(id)".utf8)))
+      }
+      return (log.shape, log.book.takeStep().needsCatchUp)
+    }
+    #expect(try pushed("t0") == ("|[a b]>", false))
+    #expect(try pushed("t1") == ("[a b]", true))
+    #expect(try pushed("t0", isNew: true) == ("[a b]", true))
+  }
+
   @Test func whatIsClaimedIsSaidWithItsMoments() throws {
     var log = Script()
     try log.page(.newest, Script.entries("a b"), before: nil, present: true)
