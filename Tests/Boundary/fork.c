@@ -188,6 +188,7 @@ static void every_kind_is_refused(handles *all) {
   REFUSED(tl_client_advance(all->client, NULL));
   REFUSED(tl_client_connected(all->client));
   REFUSED(tl_client_clear(all->client));
+  REFUSED(tl_key_remove(all->client, 0));
   tl_send send = send_of("\"of the child\"");
   REFUSED(tl_client_send(all->client, &send, NULL, NULL));
   tl_diff *diff = NULL;

@@ -48,7 +48,8 @@ class Layout(unittest.TestCase):
                  "tl_stored": c.Stored, "tl_storage": c.Storage,
                  "tl_policy_question": c.PolicyQuestion, "tl_policy_choice": c.PolicyChoice,
                  "tl_import": c.Import, "tl_imported": c.Imported, "tl_unsearched": c.Unsearched,
-                 "tl_export": c.Export, "tl_bad_line": c.BadLine}
+                 "tl_export": c.Export, "tl_bad_line": c.BadLine, "tl_key": c.Key,
+                 "tl_key_slot": c.KeySlot}
         seen = set()
         for part in text.split("\nstruct ")[1:]:
             head, *fields = part.splitlines()
@@ -67,7 +68,7 @@ class Layout(unittest.TestCase):
         for constant, value in re.findall(r"^constant TL_(?:E_)?(\w+) = (-?\d+)$", text, re.M):
             if constant in tideline.Status.__members__:
                 self.assertEqual(tideline.Status[constant], int(value))
-        kinds = {"CHANGE": tideline.ChangeKind, "SYNC": tideline.SyncKind,
+        kinds = {"KEY": tideline.KeyKind, "CHANGE": tideline.ChangeKind, "SYNC": tideline.SyncKind,
                  "MESSAGE": (tideline.MessageState, tideline.MessageFlags),
                  "OPERATION": tideline.OperationState, "WAIT": tideline.OperationWait,
                  "TYPING": tideline.Typing, "CONVERSATION": tideline.ConversationFlags,
@@ -84,7 +85,7 @@ class Layout(unittest.TestCase):
             for kind in enums if isinstance(enums, tuple) else (enums,):
                 given |= {member.name: member.value for member in kind}
             # These are of other enumerations, which are plain members of Python values.
-            other = {"CHANGE": {"SILENT", "NOTIFY"},
+            other = {"CHANGE": {"SILENT", "NOTIFY"}, "KEY": {"BYTES"},
                      "SYNC": {"WAITING", "RUNNING", "ENDED", "MARK_READ"},
                      "LOAD": {"PAST_GAPS"}}.get(prefix, set())
             self.assertEqual(given, {name: value for name, value in values[prefix].items()

@@ -14,6 +14,7 @@ public final class Client: @unchecked Sendable {
     /// The file, or nil to keep everything in memory.
     public var path: String?
     public var key: [UInt8] = []
+    public var keyKind = Int(TL_KEY_RAW)
     public var account = ""
     public var user = "me"
     /// Flags such as `TL_OPEN_EXISTING`.
@@ -44,6 +45,7 @@ public final class Client: @unchecked Sendable {
         config.account = views[1]
         config.user_id = views[2]
         config.key = views[3]
+        config.key_kind = tl_key_kind(options.keyKind)
         config.profile = profile
         context.install(in: &config)
         var out: OpaquePointer?
