@@ -1,7 +1,7 @@
 # `make quick` after a change, `make test` before a commit lands, `make nightly` for the long proofs.
 # Each installs what is missing first. docs/design/proof.md says what each stage proves.
 
-VERSION := 0.1.0
+VERSION := 0.2.0
 PREFIX ?= /usr/local
 DESTDIR ?=
 JOBS ?= $(shell nproc)
