@@ -1,7 +1,7 @@
 # `make quick` after a change, `make test` before a commit lands, `make nightly` for the long proofs.
 # Each installs what is missing first. docs/design/proof.md says what each stage proves.
 
-VERSION := 0.1.0
+VERSION := 0.2.0
 PREFIX ?= /usr/local
 DESTDIR ?=
 JOBS ?= $(shell nproc)
@@ -44,6 +44,7 @@ TESTS := TL_TESTED=1 SWT_SWIFT_ERROR_BACKTRACING_ENABLED=0 $(SWIFT) test --scrat
 ## The shared library, as a host finds it: `out/lib/libtideline.so` and its soname. Without a run
 ## path: each folder in one costs a dozen system calls at each load.
 lib: setup
+	@sh Scripts/stale.sh .build-rel
 	$(SWIFT) build -c release --product tideline --static-swift-stdlib --scratch-path .build-rel \
 	  --disable-local-rpath -j $(JOBS)
 	@sh Scripts/stage.sh $(RELEASE)/libtideline.so $(LIB) $(VERSION)
@@ -132,6 +133,7 @@ c: lib
 asan: setup
 	@mkdir -p out
 	@$(PYTHON) Scripts/test.py --hash-of-pointers >out/asan-hash
+	@sh Scripts/stale.sh .build-asan
 	TL_SANITIZE=1 $(SWIFT) build --sanitize=address --product tideline --scratch-path .build-asan \
 	  -j $(JOBS)
 	@sh Scripts/stage.sh .build-asan/debug/libtideline.so out/asan $(VERSION)

@@ -86,7 +86,7 @@ extern "C" {
 
 /// Semantic version of this header.
 #define TL_VERSION_MAJOR 0
-#define TL_VERSION_MINOR 1
+#define TL_VERSION_MINOR 2
 #define TL_VERSION_PATCH 0
 
 /// Length in bytes of the key of #tl_client_config.

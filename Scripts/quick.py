@@ -70,7 +70,7 @@ def main():
         # The library of the same build: it is not the one that is shipped.
         run.append(Stage("staged library", ["sh", "Scripts/stage.sh",
                                             ".build-test/debug/libtideline.so", "out/quick",
-                                            "0.1.0"], after=built))
+                                            stages.version()], after=built))
         run.append(Stage("boundary from C", ["sh", "Scripts/boundary.sh", "release", "out/quick"],
                          stages.count_boundary, ("staged library",)))
     return stages.run(run)

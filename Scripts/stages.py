@@ -80,6 +80,11 @@ def count_boundary(lines):
     return sum(int(m.group(1)) for m in found), sum(int(m.group(2)) for m in found)
 
 
+def version():
+    """The version that is built."""
+    return re.search(r"^VERSION := (\S+)$", (ROOT / "Makefile").read_text(), re.M)[1]
+
+
 def commit():
     """The commit that is tested; None where this is no git checkout."""
     try:

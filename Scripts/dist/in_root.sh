@@ -47,6 +47,8 @@ kept after_ts "$tests/first"
 from_tarball=$(since "$start")
 unset PKG_CONFIG_PATH
 
+# A program asks for a minor version: tideline-0.2.0-linux-x86_64 is of 0.2.
+asked=$(basename "$tarball" | sed 's/^tideline-\([0-9]*\.[0-9]*\)\..*/\1/')
 by_cmake() { # by_cmake NAME ARGUMENTS...: find_package builds a program that runs
   build=$tests/cmake-$1
   shift
@@ -54,7 +56,7 @@ by_cmake() { # by_cmake NAME ARGUMENTS...: find_package builds a program that ru
   cat >"$build/CMakeLists.txt" <<END
 cmake_minimum_required(VERSION 3.16)
 project(first C)
-find_package(tideline 0.1 REQUIRED)
+find_package(tideline $asked REQUIRED)
 add_executable(first $tarball/examples/first.c)
 target_link_libraries(first tideline::tideline)
 END

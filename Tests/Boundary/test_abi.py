@@ -499,5 +499,5 @@ class Use(unittest.TestCase):
     def test_accounts_and_version(self):
         self.assertEqual(tideline.frame_account('{"account":"personal"}'), "personal")
         self.assertIsNone(tideline.frame_account('{"type":"x"}'))
-        self.assertEqual(tideline.version(), "0.1.0")
+        self.assertEqual(tideline.version(), "0.2.0")
         self.assertEqual(c.library.tl_key_bytes(), tideline.KEY_BYTES)

@@ -415,6 +415,21 @@ class Aio(unittest.IsolatedAsyncioTestCase):
             await asyncio.wait({sync})
             self.assertEqual((await client.state()).syncs_left, 0)
 
+    def test_what_a_plain_object_does_is_awaited(self):
+        """All but what connection, iterators and `async with` do; long work is by `call`."""
+        turn = {"connected", "disconnected", "connection_dead", "receive", "next_frame", "frames",
+                "frame_sent", "advance", "fileno", "sync_status", "cancel"}
+        work = {"export", "import_messages", "import_bad", "imported", "purge", "search_build",
+                "search_check", "search_switch", "unsearched"}
+        for awaited, plain, others in (
+                (tideline.aio.Client, tideline.Client, turn | work),
+                (tideline.aio.Window, tideline.Window, {"rows"}),
+                (tideline.aio.ConversationList, tideline.ConversationList, {"rows"}),
+                (tideline.aio.Items, tideline.Items,
+                 {"bits", "find_key", "page", "range", "update"})):
+            names = {name for name in dir(plain) if not name.startswith("_")}
+            self.assertEqual(names - set(dir(awaited)), others | {"close"}, awaited)
+
     async def test_an_iterator_ends_with_its_client(self):
         async with opened(Server(), self.time) as client:
             changes = client.changes(0)

@@ -49,15 +49,31 @@ _T = TypeVar("_T")
 _Entered = TypeVar("_Entered", bound="_Watched")
 
 
+class _Worker:
+    """The thread in which all calls of a client run, one after the other."""
+
+    def __init__(self) -> None:
+        self.pool = concurrent.futures.ThreadPoolExecutor(1, "tideline")
+        #: Whether the client was closed.
+        self.is_closed = False
+
+
 class _Called:
-    """What runs the methods of a plain object in the worker thread of a client."""
+    """What runs the methods of a plain object in the worker thread of its client."""
 
     plain: Any
 
+    def __init__(self, worker: _Worker) -> None:
+        self._worker = worker
+
     async def call(
             self, function: Callable[_P, _T], *arguments: _P.args, **named: _P.kwargs) -> _T:
-        """Runs a function in the client's worker thread and gives what it gives."""
-        raise NotImplementedError
+        """Runs a function in the client's worker thread and gives what it gives. Where the caller
+        is cancelled a call that has begun goes on to its end."""
+        if self._worker.is_closed:
+            raise ClosedError(Status.CLOSED, "the client was closed")
+        return await asyncio.get_running_loop().run_in_executor(
+            self._worker.pool, functools.partial(function, *arguments, **named))
 
 
 def _in_worker(
@@ -85,28 +101,18 @@ class Client(_Called):
         self, make: Callable[[], _client.Client], connect: Connect | None,
         backoff: Backoff | None,
     ) -> None:
+        super().__init__(_Worker())
         self._make, self._connect, self._backoff = make, connect, backoff
-        self._worker = concurrent.futures.ThreadPoolExecutor(1, "tideline")
         self._news = asyncio.Event()
         #: How often there was news.
         self.turns = 0
         self._running: asyncio.Task[None] | None = None
-        self._is_closed = False
-
-    async def call(
-            self, function: Callable[_P, _T], *arguments: _P.args, **named: _P.kwargs) -> _T:
-        """Runs a function in the client's worker thread and gives what it gives. Where the caller
-        is cancelled a call that has begun goes on to its end."""
-        if self._is_closed:
-            raise ClosedError(Status.CLOSED, "the client was closed")
-        return await asyncio.get_running_loop().run_in_executor(
-            self._worker, functools.partial(function, *arguments, **named))
 
     async def __aenter__(self) -> Client:
         try:
             self.plain = await self.call(self._make)
         except BaseException:
-            self._worker.shutdown(wait=False)
+            self._worker.pool.shutdown(wait=False)
             raise
         self.connection = Connection(
             self.plain, self._connect, self.call, self._tell, self._backoff)
@@ -122,8 +128,8 @@ class Client(_Called):
         self._running.cancel()
         await asyncio.wait({self._running})
         await self.call(self.plain.close)
-        self._is_closed = True
-        self._worker.shutdown(wait=False)
+        self._worker.is_closed = True
+        self._worker.pool.shutdown(wait=False)
         if kind is None and not self._running.cancelled():
             # Why the connection ended for good, where no iterator has said so.
             self._running.result()
@@ -148,7 +154,7 @@ class Client(_Called):
             TidelineError: The connection ended for good, and why.
         """
         running = self._running
-        if running is None or running.cancelled() or self._is_closed:
+        if running is None or running.cancelled() or self._worker.is_closed:
             raise ClosedError(Status.CLOSED, "the client was closed")
         if running.done():
             running.result()
@@ -229,7 +235,7 @@ class Client(_Called):
                     return status
                 await self.news(turns)
         except asyncio.CancelledError:
-            self._worker.submit(self.plain.cancel, number)
+            self._worker.pool.submit(self.plain.cancel, number)
             raise
 
     async def since(
@@ -322,12 +328,8 @@ class _Watched(_Called):
     """What is polled: entered by ``async with``, and iterated for its differences."""
 
     def __init__(self, client: Client, make: Callable[[], Any]) -> None:
+        super().__init__(client._worker)
         self._client, self._make = client, make
-
-    async def call(
-            self, function: Callable[_P, _T], *arguments: _P.args, **named: _P.kwargs) -> _T:
-        """Runs a function in the client's worker thread and gives what it gives."""
-        return await self._client.call(function, *arguments, **named)
 
     def _open(self) -> None:
         """Opens it; in the worker thread."""
@@ -359,14 +361,8 @@ class _Watched(_Called):
                 await self._client.news(seen)
 
 
-class Window(_Watched):
-    """A ``tideline.Window``; made by ``Client.window``.
-
-    ``async for step in window`` gives each difference; ``messages`` is the list as of the last one.
-    The methods without a text here are those of ``tideline.Window``, awaited.
-    """
-
-    plain: _window.Window
+class _Listed(_Watched):
+    """What is polled into a list of rows."""
 
     def _open(self) -> None:
         super()._open()
@@ -374,6 +370,16 @@ class Window(_Watched):
 
     def _update(self) -> Diff | None:
         return self._rows.poll()
+
+
+class Window(_Listed):
+    """A ``tideline.Window``; made by ``Client.window``.
+
+    ``async for step in window`` gives each difference; ``messages`` is the list as of the last one.
+    The methods without a text here are those of ``tideline.Window``, awaited.
+    """
+
+    plain: _window.Window
 
     @property
     def messages(self) -> list[Message]:
@@ -421,7 +427,7 @@ class Items(_Watched):
     state = _in_worker(_items.Items.state)
 
 
-class ConversationList(_Watched):
+class ConversationList(_Listed):
     """A ``tideline.ConversationList``; made by ``Client.conversation_list``.
 
     ``async for step in list`` gives each difference; ``conversations`` is the list as of the last
@@ -429,13 +435,6 @@ class ConversationList(_Watched):
     """
 
     plain: _conversations.ConversationList
-
-    def _open(self) -> None:
-        super()._open()
-        self._rows = _window.Rows(self.plain)
-
-    def _update(self) -> Diff | None:
-        return self._rows.poll()
 
     @property
     def conversations(self) -> list[Conversation]:
@@ -453,14 +452,12 @@ def open(
 ) -> Client:
     """A client, to be entered by ``async with``: then its file is opened, and it connects.
 
+    All but ``connect`` and ``backoff`` is as in ``tideline.Client``, which takes ``options`` too.
+
     Args:
-        path: The file; None to keep everything in memory.
-        key: What ``key_kind`` says, as of ``tideline.Client``; None in memory.
-        user_id: The user's id on the server; bound to the file.
         connect: Makes connections: ``stream(...)``, ``websocket(...)`` or a function of one's own
             that gives a ``Transport``. None to stay offline.
         backoff: How long to pause between two connections.
-        options: More for ``tideline.Client``.
 
     Raises:
         TidelineError: On entering, as ``tideline.Client`` does. On leaving, or by an iterator,
