@@ -5,7 +5,8 @@ enum EngineFaults {
   /// Each, with the worlds in which it is looked for.
   static var sought: [(name: String, worlds: Knobs.Worlds)] {
     #if DEBUG
-      EngineFault.allCases.map { ($0.rawValue, $0.worlds) }
+      EngineFault.allCases.filter { !EngineFault.ofLogs.contains($0) }
+        .map { ($0.rawValue, $0.worlds) }
     #else
       []
     #endif
@@ -21,6 +22,8 @@ extension EngineFault {
     case .connectionsNotPaused, .syncNeverGivenUp, .otherEditsCount, .pageOffersNothing,
       .contradictionsCount:
       .all
+    case .olderAnswerReplaces: .updates
+    case .answeredStaysOpen: .all
     case .returnedStaysAway: [.all, .returns]
     }
   }

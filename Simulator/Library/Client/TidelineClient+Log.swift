@@ -32,6 +32,7 @@ package enum LogFaults {
   static var sought: [String] {
     #if DEBUG
       LogFault.allCases.map(\.rawValue).filter { !leftToRules.contains($0) }
+        + EngineFault.ofLogs.map(\.rawValue)
     #else
       []
     #endif

@@ -110,7 +110,8 @@ package final class TidelineClient: SimulatedClient {
       profile.idempotencyScope = .connection
     }
     #if DEBUG
-      profile.planted = knobs.strangers.fault.flatMap { EngineFault(rawValue: $0) }
+      let planted = knobs.strangers.fault ?? knobs.logFault
+      profile.planted = planted.flatMap { EngineFault(rawValue: $0) }
     #endif
     return profile
   }

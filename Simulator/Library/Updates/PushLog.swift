@@ -19,6 +19,8 @@ struct Told {
   var tokens: [Int] = []
   /// An answer about a conversation, which may be older than an update that came before it.
   var isAnswer = false
+  /// The request that it answers, where the server says so.
+  var requestID: String?
 
   /// Nil for an answer, but for one about a conversation: the device asks for its count.
   init?(_ frame: [UInt8]) {
@@ -30,6 +32,7 @@ struct Told {
       else { return nil }
       things = [("conversation/\(id)", body)]
       isAnswer = true
+      requestID = Frames.string("request_id", answer)
       return
     }
     if type == "update" {
@@ -155,6 +158,11 @@ struct PushLog {
   /// Conversations as an update told them, where an answer came after it: the device may have asked
   /// before the update, and keeps it then.
   var others: [String: [UInt8]] = [:]
+  /// What is under way about conversations on this connection, and how much had been told then.
+  private var asking: [(key: String, request: String?, told: Int)] = []
+  /// How much has been told unasked, and up to where that was when a thing was told last.
+  private var toldCount = 0
+  private var toldAt: [String: Int] = [:]
   var tokensMade = 0
   var thingsMade = 0
   var foreignRefused = 0
@@ -174,15 +182,47 @@ struct PushLog {
       doubtful[ref] = nil
       places[ref] = log.count
     }
+    if !told.isAnswer { toldCount += 1 }
+    for thing in told.things {
+      others[thing.key] = nil
+      guard told.isAnswer else {
+        toldAt[thing.key] = toldCount
+        continue
+      }
+      switch isOlder(told, thing.key) {
+      case true?: return told
+      case false?: break
+      case nil: others[thing.key] = things[thing.key]
+      }
+    }
     log.append(frame)
     learnFacts(told, posted)
-    for thing in told.things {
-      if told.isAnswer, let known = things[thing.key] { others[thing.key] = known }
-      if !told.isAnswer { others[thing.key] = nil }
-      Self.apply(thing, &things)
-    }
+    for thing in told.things { Self.apply(thing, &things) }
     Self.append(told, to: &tokens)
     return told
+  }
+
+  /// A request leaves the device.
+  mutating func note(asking request: [UInt8]) {
+    guard Frames.type(request) == "get_conversation",
+      let id = Frames.string("conversation_id", request)
+    else { return }
+    asking.append(("conversation/\(id)", Frames.string("request_id", request), toldCount))
+  }
+
+  /// What was under way went with the connection.
+  mutating func forgetAsking() { asking = [] }
+
+  /// Whether what an answer tells was asked for before the last update of it, and so is no news;
+  /// nil where it may be the answer to either of two requests.
+  private func isOlder(_ told: Told, _ key: String) -> Bool? {
+    let requests = asking.filter { one in
+      one.key == key && (told.requestID.map { one.request == $0 } ?? true)
+    }
+    let last = toldAt[key] ?? 0
+    let older = requests.filter { $0.told < last }
+    if requests.isEmpty { return nil }
+    return older.count == requests.count ? true : older.isEmpty ? false : nil
   }
 
   /// What is told plainly is an event each time that it comes. After a loss the device may know of

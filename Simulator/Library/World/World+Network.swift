@@ -29,6 +29,7 @@ extension World {
     }
     if type == "mark_read" || type == "mark_delivered" { try judgeMarks(type, request) }
     try judgeFetch(request)
+    pushLog.note(asking: request)
     if isOperation(type) {
       try judgeTurn()
       try judgeSealed(type, request)
@@ -281,6 +282,7 @@ extension World {
     }
     trace.note(nowUs, "connected")
     forgetSends()
+    pushLog.forgetAsking()
     try noteConnection()
     guard try input({ try client.connected() }) != nil else { return }
     try pump()

@@ -24,6 +24,13 @@ package enum EngineFault: String, CaseIterable, Sendable {
   case pageOffersNothing
   /// An answer without items counts though it says that there are some.
   case contradictionsCount
+  /// What an answer tells of a conversation counts, whatever was told since it was asked for.
+  case olderAnswerReplaces
+  /// An operation whose answer came stays open, though the log tells of it.
+  case answeredStaysOpen
+
+  /// Those that only a server with a log can show.
+  package static let ofLogs: [EngineFault] = [.answeredStaysOpen]
 }
 
 extension Profile {

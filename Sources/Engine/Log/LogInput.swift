@@ -127,7 +127,9 @@ struct LogInput {
     try tx.save(record)
     effects.fresh = try fresh(step, shown: listed ?? step.inserted)
     effects.emptyEnd = book.emptyEnd
-    try LogSends(tx, cid).settle(by: book)
+    if !memory.server.profile.isPlanted(.answeredStaysOpen) {
+      try LogSends(tx, cid).settle(by: book)
+    }
   }
 
   /// Writes what is known beside the entries, as the number of the request that is next.

@@ -165,6 +165,7 @@ extension UpdateApplier {
     guard known.body.count <= Limits.messageBytesMax else { return }
     try tx.putConversation(
       record.cid, id: known.id, body: Array(arrival.frame[known.body]),
-      madeUs: known.updated?.timeUs ?? known.created?.timeUs, issued: issued)
+      madeUs: known.updated?.timeUs ?? known.created?.timeUs,
+      issued: isPlanted(.olderAnswerReplaces) ? tx.lsn : issued)
   }
 }
