@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 import tideline
 from tideline import tool
@@ -111,6 +112,44 @@ class Tool(unittest.TestCase):
             tool.main(["info"])
         self.assertEqual(ended.exception.code, tool.USAGE)
 
+    def piped(self, command, text, *words):
+        with unittest.mock.patch("sys.stdin", io.StringIO(text)):
+            return self.run_tool(command, *words)
+
+    def test_keys(self):
+        def slots():
+            out = io.StringIO()
+            with contextlib.redirect_stdout(out):
+                self.assertEqual(tool.main(["slots", str(self.file)]), tool.DONE)
+            return out.getvalue()
+
+        self.assertEqual(slots(), "0  raw         \n")
+        code, out, _ = self.piped("add-key", "a horse\nan horse\n", "passphrase")
+        self.assertEqual((code, slots()), (tool.FAILED, "0  raw         \n"))
+        code, out, _ = self.piped("add-key", "a horse\na horse\n", "passphrase", "--label", "Eva")
+        self.assertEqual((code, out), (tool.DONE, "0  raw         \n1  passphrase  Eva\n"))
+        code, out, _ = self.run_tool("add-key", "code", "--label", "\x1b[2Jpaper")
+        paper = re.search(r"device: ([0-9A-Z-]{35})\n", out)[1]
+        self.assertEqual(code, tool.DONE)
+        self.assertIn("2  code         [2Jpaper\n", slots())
+        new = self.folder / "new.key"
+        self.assertEqual(self.run_tool("add-key", "raw")[0], tool.FAILED)
+        self.assertEqual(self.run_tool("add-key", "raw", "--slot", "0", "--into", str(new))[0],
+                         tool.DONE)
+        # The key before it opens nothing now; each of the others does.
+        self.assertEqual(self.run_tool("info")[0], tool.FAILED)
+        self.assertEqual(self.run_tool("info", "--key", str(new))[0], tool.DONE)
+        self.assertEqual(self.piped("info", "a horse\n", "--open-with", "passphrase")[0], tool.DONE)
+        self.assertEqual(self.piped("info", paper + "\n", "--open-with", "code")[0], tool.DONE)
+        other = paper.replace(paper[0], "2" if paper[0] == "3" else "3", 1)
+        code, _, error = self.piped("info", other, "--open-with", "code")
+        self.assertEqual(code, tool.FAILED)
+        for slot in (0, 1):
+            code = self.piped("remove-key", paper, str(slot), "--open-with", "code")[0]
+            self.assertEqual(code, tool.DONE)
+        code, _, error = self.piped("remove-key", paper, "2", "--open-with", "code")
+        self.assertEqual((code, slots()), (tool.FAILED, "2  code         [2Jpaper\n"))
+
     def test_a_reader_that_has_enough(self):
         words = [sys.executable, "-m", "tideline", "export", str(self.file), "--user", "eva"]
         with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
@@ -123,7 +162,7 @@ class Tool(unittest.TestCase):
         manual = MANUAL.read_text().replace("\\-", "-")
         parser = tool._parser()
         commands = parser._subparsers._group_actions[0].choices
-        self.assertEqual(set(re.findall(r"^\.BI (\w+) ", manual, re.M)), set(commands))
+        self.assertEqual(set(re.findall(r"^\.BI ([a-z][a-z-]*) ", manual, re.M)), set(commands))
         options = {text for one in commands.values() for text in one._option_string_actions}
         for option in options - {"-h", "--help"} | {"--version"}:
             self.assertIn(option, manual)

@@ -1,4 +1,5 @@
-"""The command ``tideline``: looks into a file, finds messages in it, writes them out.
+"""The command ``tideline``: looks into a file, finds messages in it, writes them out, and changes
+its keys.
 
 It uses the library as any program does, and needs the file for itself: a program that has the
 file open must close it first.
@@ -9,6 +10,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import datetime
+import getpass
 import json
 import os
 import pathlib
@@ -17,14 +19,16 @@ from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
 from ._words import moment
-from .client import KEY_BYTES, Client, version
+from .client import KEY_BYTES, Client, key_file, version
 from .errors import TidelineError
 from .find import Asked, Work
+from .slots import KeyKind, KeySlot, Secret, keys, recovery_code
 from .values import Capabilities, Message, Profile
 
 #: What the command ends with.
 DONE, NOTHING, USAGE, FAILED = 0, 1, 2, 3
 _HITS_EACH = 50
+_KINDS = {"raw": KeyKind.RAW, "passphrase": KeyKind.PASSPHRASE, "code": KeyKind.CODE}
 _STEP_MS = 50
 
 
@@ -49,10 +53,18 @@ def _client(told: argparse.Namespace) -> Iterator[Client]:
              "log": Profile(capabilities=Capabilities.LOG)}
     if not told.file.exists():
         raise Trouble(f"there is no file {told.file}")
-    key = _key(told.key or told.file.with_name(told.file.name + ".key"))
-    with Client(told.file, key, user_id=told.user, account=told.account, existing=True,
-                profile=known[told.order]) as client:
+    kind = _KINDS[told.open_with]
+    key: Secret = _asked(told.open_with.capitalize()) if kind is not KeyKind.RAW else _key(
+        told.key or told.file.with_name(told.file.name + ".key"))
+    with Client(told.file, key, key_kind=kind, user_id=told.user, account=told.account,
+                existing=True, profile=known[told.order]) as client:
         yield client
+
+
+def _asked(name: str) -> str:
+    """A secret, typed where nobody sees it, or the next line of what is piped in."""
+    text = getpass.getpass(f"{name}: ") if sys.stdin.isatty() else sys.stdin.readline()
+    return text.rstrip("\r\n")
 
 
 def _work(work: Work, after: Callable[[], None] = lambda: None) -> None:
@@ -166,9 +178,59 @@ def _export(told: argparse.Namespace) -> int:
     return DONE
 
 
+def _print_slots(slots: tuple[KeySlot, ...]) -> None:
+    names = {kind: name for name, kind in _KINDS.items()}
+    for one in slots:
+        name = names[one.kind] if isinstance(one.kind, KeyKind) else "of a later version"
+        label = "".join(sign if sign.isprintable() else " " for sign in one.label)
+        print(f"{one.slot}  {name:12}{label}")
+
+
+def _slots(told: argparse.Namespace) -> int:
+    slots = keys(told.file)
+    _print_slots(slots)
+    return DONE if slots else NOTHING
+
+
+def _add(told: argparse.Namespace) -> int:
+    with _client(told) as client:
+        kind = _KINDS[told.kind]
+        if kind is KeyKind.RAW:
+            if told.into is None:
+                raise Trouble("name the file that the new key goes into: --into PATH")
+            if told.into.exists():
+                raise Trouble(f"{told.into} is there already")
+            # On the disk before the file knows it.
+            new: Secret = key_file(told.into)
+        elif kind is KeyKind.CODE:
+            new = recovery_code()
+        else:
+            new = _asked("New passphrase")
+            if new != _asked("Again"):
+                raise Trouble("the two are not the same; nothing was changed")
+            if not new:
+                raise Trouble("the passphrase is empty")
+        if told.slot is None:
+            client.key_add(new, kind, label=told.label)
+        else:
+            client.key_change(told.slot, new, kind, label=told.label)
+        if kind is KeyKind.CODE:
+            print(f"Print this and keep it apart from the device: {new!s}")
+        _print_slots(client.keys())
+    return DONE
+
+
+def _remove(told: argparse.Namespace) -> int:
+    with _client(told) as client:
+        client.key_remove(told.slot)
+        _print_slots(client.keys())
+    return DONE
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="tideline", description="Looks into an encrypted file of Tideline.")
+        prog="tideline",
+        description="Looks into an encrypted file of Tideline, and changes its keys.")
     parser.add_argument("--version", action="version", version=f"tideline {version()}")
     each = argparse.ArgumentParser(add_help=False)
     each.add_argument("file", type=pathlib.Path, help="the encrypted file")
@@ -176,6 +238,8 @@ def _parser() -> argparse.ArgumentParser:
     each.add_argument("--account", default="", help="the account, where the file has one")
     each.add_argument("--key", type=pathlib.Path, metavar="KEYFILE",
                       help="where its 32 bytes are (FILE.key)")
+    each.add_argument("--open-with", choices=_KINDS, default="raw",
+                      help="a passphrase or code is asked for (raw)")
     each.add_argument("--order", choices=("time", "number", "log"), default="time",
                       help="how the server orders messages (time)")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -193,6 +257,18 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--output", "-o", type=pathlib.Path, metavar="PATH",
                      help="into this file, and not to the terminal")
     one.set_defaults(run=_export)
+    one = commands.add_parser("slots", help="lists its keys, also while it is open")
+    one.add_argument("file", type=pathlib.Path, help="the encrypted file")
+    one.set_defaults(run=_slots)
+    one = commands.add_parser("add-key", parents=[each], help="adds a key, or replaces one")
+    one.add_argument("kind", choices=_KINDS)
+    one.add_argument("--label", default="", help="anybody with the file can read it")
+    one.add_argument("--slot", type=int, metavar="NUMBER", help="replaces this key")
+    one.add_argument("--into", type=pathlib.Path, metavar="PATH", help="where a raw key goes")
+    one.set_defaults(run=_add)
+    one = commands.add_parser("remove-key", parents=[each], help="removes a key")
+    one.add_argument("slot", type=int, metavar="NUMBER", help="as slots lists it")
+    one.set_defaults(run=_remove)
     return parser
 
 
