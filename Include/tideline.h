@@ -122,7 +122,7 @@ enum {
   TL_E_INCOMPLETE = -19,  ///< Ended with a recorded gap; ask again later.
   TL_E_FULL = -20,        ///< The disk is full; nothing changed.
   TL_E_NO_SLOT = -21,     ///< The file has no key of this kind.
-  TL_E_CODE = -22,        ///< A recovery code with a typing error; nothing was tried.
+  TL_E_CODE = -22,        ///< A recovery code with a typing error.
   TL_E_INTERNAL = -99     ///< A broken invariant. The client is now closed.
 };
 
@@ -429,10 +429,9 @@ typedef struct tl_storage {
 
 typedef int32_t tl_key_kind;
 enum {
-  TL_KEY_RAW = 0,        ///< Exactly #TL_KEY_BYTES random bytes, as a key store keeps them.
+  TL_KEY_RAW = 0,        ///< Exactly #TL_KEY_BYTES random bytes.
   TL_KEY_PASSPHRASE = 1, ///< 1 to 1,024 bytes, made slow to guess by Argon2id.
-  TL_KEY_CODE = 2        ///< A code of #tl_key_code as typed: case, spaces, hyphens and O for 0, I
-                         ///< or L for 1 do not matter.
+  TL_KEY_CODE = 2        ///< A code of #tl_key_code, as typed.
 };
 
 enum {
@@ -471,7 +470,7 @@ typedef struct tl_client_config {
   tl_drop_hook seal_drop;
   /// Time on screen until a row is read, for #TL_OPEN_AUTO_MARK_READ; 0: 1,000; max 3,600,000.
   uint32_t seen_ms;
-  tl_key_kind key_kind; ///< What `key` is. A new file gets it as its only key.
+  tl_key_kind key_kind; ///< What `key` is.
   const tl_storage *storage;  ///< Keeps the bytes under the name `path`; NULL: a file. Copied.
   tl_policy_hook choose;      ///< For #TL_POLICY_HOST.
   void *choose_context;
@@ -2346,7 +2345,7 @@ TL_API TL_CHECK tl_status tl_client_stats(tl_client *client, tl_stats *out);
 
 /* Keys ----------------------------------------------------------------------------------------- */
 
-/// A key to add. A file has up to eight in numbered slots; any one opens it (docs/howto/keys.md).
+/// A key to add. A file has up to eight; any one opens it (docs/howto/keys.md).
 typedef struct tl_key {
   uint32_t struct_size;
   tl_key_kind kind;
@@ -2357,29 +2356,27 @@ typedef struct tl_key {
   uint32_t reserved;
 } tl_key;
 
-/** Adds a key. It costs the same on a file of any size, and other calls do not wait while a
-    passphrase is made slow to guess. After #TL_E_STORAGE or #TL_E_FULL of this call or of the next
-    two, #tl_client_keys says what holds.
+/** Adds a key. It costs the same on a file of any size; other calls do not wait while a passphrase
+    is made slow to guess. After #TL_E_STORAGE or #TL_E_FULL of this or the next two calls
+    #tl_client_keys says what holds.
     @param slot Receives its number, 0 to 7; may be NULL.
-    @return #TL_E_TOO_LARGE (all eight are used), #TL_E_CODE, #TL_E_UNSUPPORTED (in memory),
-        #TL_E_STORAGE, #TL_E_FULL. */
+    @return #TL_E_TOO_LARGE (all eight are used), #TL_E_CODE, #TL_E_UNSUPPORTED, #TL_E_STORAGE,
+        #TL_E_FULL. */
 TL_API TL_CHECK tl_status tl_key_add(tl_client *client, const tl_key *key, uint32_t *slot);
 
 /** Replaces a key by another in one step.
-    @return #TL_E_NOT_FOUND (the slot is empty), #TL_E_CODE, #TL_E_UNSUPPORTED (in memory),
-        #TL_E_STORAGE, #TL_E_FULL. */
+    @return #TL_E_NOT_FOUND, #TL_E_CODE, #TL_E_UNSUPPORTED, #TL_E_STORAGE, #TL_E_FULL. */
 TL_API TL_CHECK tl_status tl_key_change(tl_client *client, uint32_t slot, const tl_key *key);
 
-/** Removes a key, but not the last one (#TL_E_INVALID). Earlier copies of the file keep it.
-    @return #TL_E_NOT_FOUND (the slot is empty), #TL_E_UNSUPPORTED (in memory), #TL_E_STORAGE,
-        #TL_E_FULL. */
+/** Removes a key, but not the last one (#TL_E_INVALID).
+    @return #TL_E_NOT_FOUND, #TL_E_UNSUPPORTED, #TL_E_STORAGE, #TL_E_FULL. */
 TL_API TL_CHECK tl_status tl_key_remove(tl_client *client, uint32_t slot);
 
 typedef struct tl_key_slot {
   uint32_t slot;
   tl_key_kind kind;      ///< A greater one is of a later version.
   tl_view label;
-  uint64_t memory_bytes; ///< 0 but for a passphrase, as is `operations`.
+  uint64_t memory_bytes;
   uint32_t operations;
   uint32_t reserved;
   uint64_t reserved_words[8];
@@ -2391,18 +2388,16 @@ typedef struct tl_key_slot {
 TL_API TL_CHECK tl_status tl_keys_read(tl_view path, tl_batch **out);
 
 /** Lists the keys of an open client.
-    @return #TL_E_UNSUPPORTED (in memory). */
+    @return #TL_E_UNSUPPORTED. */
 TL_API TL_CHECK tl_status tl_client_keys(tl_client *client, tl_batch **out);
 
 TL_API const tl_key_slot *tl_batch_key_slots(const tl_batch *batch, size_t *count);
 
-/// Length in bytes of a recovery code.
+/// Length of a recovery code.
 #define TL_KEY_CODE_BYTES 35
 
-/** Makes a recovery code to print, of 130 random bits. Up to four wrong characters are always
-    noticed (#TL_E_CODE). It opens nothing before #tl_key_add.
-    @param out Receives #TL_KEY_CODE_BYTES bytes, without terminator.
-    @param size Room at `out`. */
+/** Makes a recovery code to print, of 130 random bits. It opens nothing before #tl_key_add.
+    @param out Room for #TL_KEY_CODE_BYTES bytes. */
 TL_API TL_CHECK tl_status tl_key_code(uint8_t *out, size_t size);
 
 /* Viewport ------------------------------------------------------------------------------------- */

@@ -137,8 +137,10 @@ private func put(
 extension Batch {
   /// Puts key slots into a new batch.
   fileprivate static func new(_ slots: [SlotView]) throws(Failure) -> OpaquePointer {
+    // Nothing of a file that was not opened is proven, and a text of the interface is UTF-8.
     let (block, views) = unsafe try records(
-      .keySlots, of: tl_key_slot.self, slots.map { [$0.label] })
+      .keySlots, of: tl_key_slot.self,
+      slots.map { [String(validating: $0.label, as: UTF8.self) == nil ? [] : $0.label] })
     let target = unsafe start(of: block).bindMemory(to: tl_key_slot.self, capacity: slots.count)
     for (index, slot) in slots.enumerated() {
       var record = unsafe tl_key_slot()

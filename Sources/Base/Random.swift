@@ -1,7 +1,7 @@
 /// The only door to chance: a small seeded generator (SplitMix64).
 ///
-/// Good for jitter and request ids, not for keys; keys and nonces come from
-/// libsodium in the vault. Seeded by the caller, so a run can be replayed.
+/// Good for jitter and request ids, not for secrets: keys, codes and nonces come
+/// from libsodium. Seeded by the caller, so a run can be replayed.
 package struct Random: RandomNumberGenerator, Sendable {
   private var state: UInt64
 

@@ -80,6 +80,26 @@ struct RecoveryCodeTests {
     }
   }
 
+  /// Protects: the check is zero at 2, 4, 8 and 16, by which any four errors are noticed. Powers
+  /// and logarithms are another way to multiply.
+  @Test func theCheckIsThatOfAReedSolomonCode() {
+    var powers = [1]
+    for _ in 1..<31 {
+      let next = (powers.last ?? 0) << 1
+      powers.append(next & 32 == 0 ? next : next ^ 37)
+    }
+    for _ in 0..<100 {
+      let values = (read(made()) ?? []).map { alphabet.firstIndex(of: $0) ?? 0 }
+      #expect(values.count == 30)
+      for point in 1...4 {
+        let sum = values.reduce(0) { sum, value in
+          value ^ (powers.firstIndex(of: sum).map { powers[($0 + point) % 31] } ?? 0)
+        }
+        #expect(sum == 0)
+      }
+    }
+  }
+
   @Test func whatIsNoCodeIsNone() {
     let code = made()
     #expect(read("") == nil)

@@ -1,5 +1,6 @@
 """Keys from Python: each kind opens, is changed while open, and is listed without a key."""
 
+import hashlib
 import pathlib
 import tempfile
 import threading
@@ -74,6 +75,19 @@ class Keys(unittest.TestCase):
         with tideline.Client(user_id="me") as client, \
                 self.assertRaises(tideline.UnsupportedError):
             client.keys()
+
+    def test_a_label_is_text_whatever_the_file_says(self):
+        """Who lists a file has not opened it: any bytes may stand there."""
+        self.open().close()
+        data = bytearray(self.path.read_bytes())
+        for copy in (0, 4_096):
+            data[copy + 64 + 104:copy + 64 + 108] = b"\xff\xfe\xc3\x28"
+            data[copy + 4_064:copy + 4_096] = hashlib.blake2b(
+                data[copy:copy + 4_064], digest_size=32).digest()
+        self.path.write_bytes(data)
+        self.assertEqual(tideline.keys(self.path), (KeySlot(0, KeyKind.RAW, "", 0, 0),))
+        with self.assertRaises(tideline.DamagedError):
+            self.open()
 
     def test_calls_go_on_while_a_key_is_made(self):
         """header: "other calls do not wait while a passphrase is made slow to guess"."""

@@ -122,7 +122,7 @@ def _taken(batch: ctypes.c_void_p) -> tuple[KeySlot, ...]:
         return tuple(
             KeySlot(
                 one.slot, KeyKind(one.kind) if one.kind in (0, 1, 2) else one.kind,
-                ctypes.string_at(one.label.data, one.label.size).decode(errors="replace"),
+                ctypes.string_at(one.label.data, one.label.size).decode(),
                 one.operations, one.memory_bytes)
             for one in records)
     finally:
