@@ -88,9 +88,11 @@ two=$("$tests/venv/bin/python" two_sqlites.py | tee /dev/stderr | tail -n 1) || 
 c=$(sh Scripts/boundary.sh release "$tarball/lib" | tee /dev/stderr | tail -n 1)
 python=$("$tests/venv/bin/python" Tests/Boundary/run.py 2>"$tests/python.log" | tail -n 1) ||
   fail "the tests of Python" "$tests/python.log"
+# The last line of each: tests that ended early end with the line of another test.
 for sum in "$two" "$c" "$python"; do
   case $sum in
-    *" 0 failed") ;;
+    "two copies of SQLite: "*" 0 failed" | "boundary release: "*" 0 failed" | \
+      "python boundary: "*" 0 failed") ;;
     *) cat "$tests/python.log"; fail "$sum" ;;
   esac
 done

@@ -11,7 +11,7 @@ static void make_messages(void) {
     snprintf(stamp_texts[i], sizeof *stamp_texts, "\"2024-05-01T23:%02d:00\"", i + 30);
     snprintf(bodies[i], sizeof *bodies,
              "{\"message_id\":\"m%d\",\"conversation_id\":\"c\",\"sender_id\":\"you\","
-             "\"created_at\":%s,\"payload\":{\"text\":\"Zpr\xC3\xA1va \xF0\x9F\x91\x8D "
+             "\"created_at\":%.63s,\"payload\":{\"text\":\"Zpr\xC3\xA1va \xF0\x9F\x91\x8D "
              "\xE6\x98\x8E\xE5\xA4\xA9\xE8\xA7\x81 %d\"}}",
              i, stamp_texts[i], i);
     messages[i] = bodies[i];

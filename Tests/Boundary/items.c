@@ -12,7 +12,7 @@ static void make_messages(void) {
     snprintf(stamp_texts[i], sizeof *stamp_texts, "\"2024-05-01T23:%02d:00\"", i + 30);
     snprintf(bodies[i], sizeof *bodies,
              "{\"message_id\":\"m%d\",\"conversation_id\":\"c\",\"sender_id\":\"%s\","
-             "\"created_at\":%s,\"payload\":\"p%d\"}",
+             "\"created_at\":%.63s,\"payload\":\"p%d\"}",
              i, i >= 10 && i < 15 ? "robot" : "you", stamp_texts[i], i);
     messages[i] = bodies[i];
     stamps[i] = stamp_texts[i];

@@ -11,7 +11,7 @@ static void make_messages(void) {
     snprintf(stamp_texts[i], sizeof *stamp_texts, "\"2024-05-01T23:%02d:00\"", i);
     snprintf(bodies[i], sizeof *bodies,
              "{\"message_id\":\"m%02d\",\"conversation_id\":\"c\",\"sender_id\":\"you\","
-             "\"created_at\":%s,\"payload\":{\"text\":\"%d\"}}",
+             "\"created_at\":%.63s,\"payload\":{\"text\":\"%d\"}}",
              i, stamp_texts[i], i);
     messages[i] = bodies[i];
     stamps[i] = stamp_texts[i];

@@ -46,6 +46,7 @@ static void walk(tl_batch *batch) {
     for (size_t k = 0; k < rows[i].id.size; k++) sum ^= rows[i].id.data[k];
     for (size_t k = 0; k < rows[i].payload.size; k++) sum ^= rows[i].payload.data[k];
   }
+  (void)sum;
   tl_coverage coverage;
   memset(&coverage, 0, sizeof coverage);
   coverage.struct_size = sizeof coverage;
@@ -58,6 +59,7 @@ static void walk(tl_batch *batch) {
 static void walk_view(tl_view view) {
   volatile uint8_t sum = 0;
   for (size_t i = 0; i < view.size; i++) sum ^= view.data[i];
+  (void)sum;
 }
 
 static void walk_operations(tl_batch *batch) {

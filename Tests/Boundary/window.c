@@ -14,7 +14,7 @@ static void make_messages(void) {
     snprintf(stamp_texts[i], sizeof *stamp_texts, "\"2024-05-01T10:%02d:%02d\"", i / 60, i % 60);
     snprintf(bodies[i], sizeof *bodies,
              "{\"message_id\":\"m%d\",\"conversation_id\":\"c\",\"sender_id\":\"you\","
-             "\"created_at\":%s,\"payload\":\"p%d\"}", i, stamp_texts[i], i);
+             "\"created_at\":%.63s,\"payload\":\"p%d\"}", i, stamp_texts[i], i);
     messages[i] = bodies[i];
     stamps[i] = stamp_texts[i];
   }
