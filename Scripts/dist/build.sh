@@ -12,12 +12,5 @@ env -u CC -u CXX TL_CONTAINED="$PWD/$made/link.map" PKG_CONFIG_PATH="$PWD/Script
   swift build -c release --product tideline --static-swift-stdlib \
   --scratch-path "$made" --disable-local-rpath -j "$jobs"
 strip --strip-unneeded -o "$made/libtideline.so" "$made/release/libtideline.so"
-# A library of a build that was interrupted may be of an older header.
-python3 - "$PWD/$made/libtideline.so" "$version" <<'END'
-import ctypes, sys
-number = ctypes.CDLL(sys.argv[1]).tl_version()
-found = f"{number >> 16}.{number >> 8 & 255}.{number & 255}"
-if found != sys.argv[2]:
-    sys.exit(f"dist: the library is of version {found}, not {sys.argv[2]}; rm -r .build-dist")
-END
+python3 Scripts/dist/settle.py "$made/libtideline.so" "$version"
 python3 Scripts/dist/pack.py "$made/libtideline.so" "$made/link.map" "$version" "$folder"

@@ -63,7 +63,8 @@ extension SearchReader {
     _ query: Query, _ request: SearchRequest, to found: inout UnconfirmedHits
   ) throws(StoreFailure) {
     guard try rx.hasPending() else { return }
-    let (user, names) = (try rx.userID(), try rx.connection.members)
+    let user = try rx.userID()
+    let names = try rx.connection.members
     let row = try rx.connection.statement(Queries.searchSends, UnconfirmedHits.most)
     while !found.look.isOver, try row.step() {
       found.look.note(row.size(4))
