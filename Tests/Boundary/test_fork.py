@@ -76,7 +76,7 @@ ENDS = {
     "refused": "forked(refused)", "a process": "in_a_process()", "a pool": "in_a_pool()"}
 
 # Called without a handle of a client.
-NOT_ON_A_HANDLE = ("tl_client_open", "tl_viewport_new")
+NOT_ON_A_HANDLE = ("tl_client_open", "tl_viewport_new", "tl_key_code")
 KINDS = ("window", "items", "list", "work", "viewport")
 
 
