@@ -2358,7 +2358,7 @@ typedef struct tl_key {
 
 /** Adds a key. It costs the same on a file of any size; other calls do not wait while a passphrase
     is made slow to guess. After #TL_E_STORAGE or #TL_E_FULL of this or the next two calls
-    #tl_client_keys says what holds.
+    #tl_client_keys says what holds; a loss of power may leave the other, so keep both keys.
     @param slot Receives its number, 0 to 7; may be NULL.
     @return #TL_E_TOO_LARGE (all eight are used), #TL_E_CODE, #TL_E_UNSUPPORTED, #TL_E_STORAGE,
         #TL_E_FULL. */

@@ -146,7 +146,7 @@ extension Batch {
       var record = unsafe tl_key_slot()
       unsafe record.slot = UInt32(truncatingIfNeeded: slot.number)
       // The file counts kinds from 1 on, where 0 is an empty slot.
-      unsafe record.kind = tl_key_kind(truncatingIfNeeded: slot.kind &- 1)
+      unsafe record.kind = tl_key_kind(clamping: slot.kind &- 1)
       unsafe record.label = views[index]
       unsafe record.memory_bytes = slot.memoryBytes
       unsafe record.operations = slot.operations

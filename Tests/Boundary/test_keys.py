@@ -89,6 +89,32 @@ class Keys(unittest.TestCase):
         with self.assertRaises(tideline.DamagedError):
             self.open()
 
+    def test_a_kind_of_a_later_version_is_a_greater_one(self):
+        """header: "A greater one is of a later version"."""
+        self.open().close()
+        for kind in (4, 0x8000_0001, 0xFFFF_FFFF):
+            data = bytearray(self.path.read_bytes())
+            for copy in (0, 4_096):
+                data[copy + 64 + 160:copy + 64 + 164] = kind.to_bytes(4, "little")
+                data[copy + 4_064:copy + 4_096] = hashlib.blake2b(
+                    data[copy:copy + 4_064], digest_size=32).digest()
+            self.path.write_bytes(data)
+            self.assertEqual(tideline.keys(self.path)[1].kind, min(kind - 1, 2**31 - 1))
+
+    def test_a_number_that_c_would_cut_is_refused(self):
+        with self.open() as client:
+            client.key_add("horse", KeyKind.PASSPHRASE, **QUICK)
+            before = client.keys()
+            for slot in (2**32, 2**32 + 1, -1):
+                with self.assertRaises(ValueError):
+                    client.key_remove(slot)
+                with self.assertRaises(ValueError):
+                    client.key_change(slot, b"k" * 32)
+            for more in ({"operations": 2**32 + 1}, {"memory_bytes": 2**64 + 2**20}):
+                with self.assertRaises(ValueError):
+                    client.key_add("x", KeyKind.PASSPHRASE, **more)
+            self.assertEqual(client.keys(), before)
+
     def test_calls_go_on_while_a_key_is_made(self):
         """header: "other calls do not wait while a passphrase is made slow to guess"."""
         client = self.open()

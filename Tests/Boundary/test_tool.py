@@ -132,7 +132,17 @@ class Tool(unittest.TestCase):
         paper = re.search(r"device: ([0-9A-Z-]{35})\n", out)[1]
         self.assertEqual(code, tool.DONE)
         self.assertIn("2  code         [2Jpaper\n", slots())
+        # A code that nobody saw opens nothing, and a number that is none replaces nothing.
+        before = slots()
+        command = [sys.executable, "-m", "tideline", "add-key", str(self.file), "--user", "eva",
+                   "code", "--slot", "0"]
+        with open("/dev/full", "wb") as full:
+            ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
+        self.assertEqual((ended.returncode, slots()), (tool.FAILED, before))
         new = self.folder / "new.key"
+        for slot in ("7", str(1 << 32), "-1"):
+            code, _, error = self.run_tool("add-key", "raw", f"--slot={slot}", "--into", str(new))
+            self.assertEqual((code, new.exists(), slots()), (tool.FAILED, False, before))
         self.assertEqual(self.run_tool("add-key", "raw")[0], tool.FAILED)
         self.assertEqual(self.run_tool("add-key", "raw", "--slot", "0", "--into", str(new))[0],
                          tool.DONE)

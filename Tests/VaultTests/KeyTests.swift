@@ -270,6 +270,28 @@ struct KeyTests {
     }
   }
 
+  /// Protects: what is said of the keys after a sync that failed is what the next opening takes.
+  @Test(arguments: [1, 2]) func aSyncThatFailsLeavesWhatIsSaid(_ broken: Int) throws {
+    let place = Place()
+    let disk = FaultVFS()
+    try made(place)
+    let vault = try open(place.path, .raw, base: disk.name)
+    let slot = try vault.slot(for: Given.code.slot("code"))
+    if broken == 2 {
+      // Nor can the old header be put back.
+      disk.failWrite(2, count: 9, .fail(SQLITE_IOERR))
+    }
+    disk.failSyncs(true)
+    #expect(throws: (any Error).self) { try vault.put(slot, replacing: 0) }
+    let said = try vault.slots().map(\.kind)
+    #expect(said == [(broken == 1 ? Given.raw : .code).secret.kind.rawValue])
+    #expect(try Vault.slots(at: place.path).map(\.kind) == said)
+    disk.reset()
+    disk.failSyncs(false)
+    vault.close()
+    #expect(openers(place.path) == [broken == 1 ? .raw : .code])
+  }
+
   private func patch(_ path: String, slot: Int, at offset: Int, _ bytes: [UInt8]) {
     var file = contents(path)
     for start in [0, 4096] {

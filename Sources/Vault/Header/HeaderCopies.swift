@@ -33,8 +33,8 @@ final class HeaderCopies: Sendable {
     }
   }
 
-  /// Puts another header in the place of this one. After a failure either of them may be the one
-  /// that the next opening takes.
+  /// Puts another header in the place of this one. After a failure `current` is the one that the
+  /// next opening takes; after a loss of power that may be the other one.
   func change(
     _ make: (FileHeader) throws(VaultFailure) -> FileHeader
   ) throws(VaultFailure) {
@@ -44,7 +44,12 @@ final class HeaderCopies: Sendable {
       let first = state.stale ?? HeaderFile.places[0]
       let second = HeaderFile.places[first == HeaderFile.places[0] ? 1 : 0]
       state.stale = first
-      try write(next, first)
+      do throws(VaultFailure) {
+        try write(next, first)
+      } catch {
+        try putBack(header, over: next, at: first, &state.header)
+        throw error
+      }
       state.header = next
       state.stale = second
       try write(next, second)
@@ -60,6 +65,21 @@ final class HeaderCopies: Sendable {
       for place in HeaderFile.places { try file.write(header.bytes, at: place) }
       try file.sync()
     }
+  }
+
+  /// A copy could not be written, or not be synced. Where the old header cannot take its place
+  /// either, the new one holds if it can be read.
+  private func putBack(
+    _ old: FileHeader, over new: FileHeader, at place: Int64, _ header: inout FileHeader?
+  ) throws(VaultFailure) {
+    do throws(VaultFailure) {
+      try file.write(old.bytes, at: place)
+    } catch {
+      let copy = try file.read(FileFormat.copyBytes, at: place)
+      if FileHeader(copy[...]) == new { header = new }
+      throw error
+    }
+    try file.sync()
   }
 
   private func write(_ header: FileHeader, _ place: Int64) throws(VaultFailure) {

@@ -99,18 +99,27 @@ class Keys:
         """Puts a key in the place of that in a slot; the old one opens nothing from then on."""
         texts = secret_bytes(key), label.encode()
         told = _told(texts, kind, operations, memory_bytes)
-        check(c.library.tl_key_change(self._handle, slot, ctypes.byref(told)))
+        number = _within(slot, 32, "slot")
+        check(c.library.tl_key_change(self._handle, number, ctypes.byref(told)))
 
     def key_remove(self, slot: int) -> None:
         """Removes a key, but not the last one."""
-        check(c.library.tl_key_remove(self._handle, slot))
+        check(c.library.tl_key_remove(self._handle, _within(slot, 32, "slot")))
 
 
 def _told(
     texts: tuple[bytes, bytes], kind: KeyKind, operations: int, memory_bytes: int,
 ) -> c.Key:
     return c.Key(
-        ctypes.sizeof(c.Key), kind, c.view(texts[0]), c.view(texts[1]), memory_bytes, operations)
+        ctypes.sizeof(c.Key), kind, c.view(texts[0]), c.view(texts[1]),
+        _within(memory_bytes, 64, "memory_bytes"), _within(operations, 32, "operations"))
+
+
+def _within(number: int, bits: int, name: str) -> int:
+    """A number that C takes as it is; ctypes would take the lowest bits of any other."""
+    if not 0 <= number < 1 << bits:
+        raise ValueError(f"{name} is {number}, which has no place in {bits} bits")
+    return number
 
 
 def _taken(batch: ctypes.c_void_p) -> tuple[KeySlot, ...]:

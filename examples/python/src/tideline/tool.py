@@ -195,6 +195,9 @@ def _slots(told: argparse.Namespace) -> int:
 def _add(told: argparse.Namespace) -> int:
     with _client(told) as client:
         kind = _KINDS[told.kind]
+        slots = client.keys()
+        if told.slot is not None and told.slot not in [one.slot for one in slots]:
+            raise Trouble(f"there is no key {told.slot}")
         if kind is KeyKind.RAW:
             if told.into is None:
                 raise Trouble("name the file that the new key goes into: --into PATH")
@@ -204,6 +207,8 @@ def _add(told: argparse.Namespace) -> int:
             new: Secret = key_file(told.into)
         elif kind is KeyKind.CODE:
             new = recovery_code()
+            # Before the file knows it: where it cannot be printed nothing is changed.
+            print(f"Print this and keep it apart from the device: {new}", flush=True)
         else:
             new = _asked("New passphrase")
             if new != _asked("Again"):
@@ -214,8 +219,6 @@ def _add(told: argparse.Namespace) -> int:
             client.key_add(new, kind, label=told.label)
         else:
             client.key_change(told.slot, new, kind, label=told.label)
-        if kind is KeyKind.CODE:
-            print(f"Print this and keep it apart from the device: {new!s}")
         _print_slots(client.keys())
     return DONE
 
@@ -279,10 +282,10 @@ def main(words: list[str] | None = None) -> int:
     try:
         return int(told.run(told))
     except BrokenPipeError:
-        # Who reads has enough.
+        # Who reads has enough; but a key that nobody reads was not added.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return DONE
-    except (Trouble, TidelineError, OSError) as error:
+        return FAILED if told.run is _add else DONE
+    except (Trouble, TidelineError, OSError, ValueError) as error:
         print(f"tideline: {error}", file=sys.stderr)
         return FAILED
 
