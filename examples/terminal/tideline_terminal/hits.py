@@ -11,6 +11,7 @@ from textual.strip import Strip
 from textual.widgets import Input
 
 from . import palette
+from .drawing import fitting
 from .panes import Lines
 from .search import Search, snippet
 
@@ -45,7 +46,9 @@ class HitPane(Lines, can_focus=False):
         if search is None:
             return self.line(Text(""), self.ground)
         if y == self.size.height - 1:
-            return self.line(Text(f" {search.about}", style=palette.FAINT), self.ground)
+            facts = [Text(f"{' ·' if at else ''} {fact}", style=palette.FAINT)
+                     for at, fact in enumerate(search.about)]
+            return self.line(fitting(facts, self.size.width), self.ground)
         rows = max(1, self.size.height - 1)
         at = max(0, search.chosen - rows + 1) + y
         if at >= len(search.hits):
@@ -56,4 +59,5 @@ class HitPane(Lines, can_focus=False):
             (f" {palette.short_time(message.time_us, self._today()):<9}", palette.FAINT),
             (f"{self._title_of(message.conversation)}  ", palette.FAINT),
             (f"{message.sender}: ", palette.colour_of(message.sender)), snippet(hit))
+        line.truncate(self.size.width, overflow="ellipsis")
         return self.line(line, palette.SELECTED if at == search.chosen else self.ground)

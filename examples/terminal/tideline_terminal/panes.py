@@ -8,13 +8,14 @@ from typing import Callable, Optional, Sequence
 from rich.style import Style
 from rich.text import Text
 from textual import events
+from textual.binding import Binding
 from textual.message import Message as Event
 from textual.strip import Strip
 from textual.widget import Widget
 from tideline import Conversation, ConversationFlags, MessageFlags
 
 from . import palette
-from .drawing import Drawing, event_text
+from .drawing import Drawing, event_text, fitting
 from .entries import FOLDED, Entry
 from .thread import Thread, text_of
 
@@ -45,9 +46,26 @@ class Lines(Widget, can_focus=True):
         """Scrolls; older content comes where positive."""
 
 
+class Facts(Widget):
+    """A line of facts: those that do not fit are left out whole."""
+
+    def __init__(self, id: str) -> None:
+        super().__init__(id=id)
+        self._facts: Sequence[Text] = ()
+
+    def show(self, facts: Sequence[Text]) -> None:
+        """Takes the facts as they are now, the most important one first."""
+        self._facts = facts
+        self.refresh()
+
+    def render(self) -> Text:
+        return fitting(self._facts, self.size.width)
+
+
 class ConversationPane(Lines):
     """The list of conversations: title, time, unread count, draft or typing or last message."""
 
+    BINDINGS = [Binding("escape", "app.show_conversation", "Messages")]
     ground = palette.PANEL
     ROW = 3
 
@@ -170,6 +188,7 @@ class MessagePane(Lines):
             super().__init__()
             self.key = key
 
+    BINDINGS = [Binding("escape", "app.show_list", "List")]
     ACTS = {"enter", "e", "r", "d", "t", "b", "g", "1", "2", "3", "4", "5"}
 
     def __init__(self, user: str, today: Callable[[], date]) -> None:

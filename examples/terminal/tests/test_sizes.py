@@ -1,0 +1,95 @@
+"""The client at several sizes, through Textual's pilot and in virtual time."""
+
+import asyncio
+import contextlib
+import unittest
+
+from virtual import World
+
+SIZES = [(columns, lines) for columns in (40, 60, 80, 120, 200) for lines in (12, 40)]
+NARROW = [size for size in SIZES if size[0] < 60]
+WIDE = [size for size in SIZES if size[0] >= 60]
+
+
+def drawn(app):
+    """The lines of the screen."""
+    return [strip.text for strip in app.screen._compositor.render_strips()]
+
+
+@contextlib.asynccontextmanager
+async def opened(size, world=None):
+    """The client with the newest messages on a screen of a size."""
+    world = world or World(100, 1_000)
+    async with world.app.run_test(size=size) as pilot:
+        world.connect()
+        world.run(3_000)
+        await pilot.pause()
+        yield world, world.app, pilot
+
+
+class Sizes(unittest.IsolatedAsyncioTestCase):
+    async def asyncSetUp(self):
+        # Virtual seconds pass within one step of the loop, which is no fault of it.
+        asyncio.get_running_loop().set_debug(False)
+
+    async def test_one_pane_where_two_have_no_room(self):
+        """The conversation has all columns, and a key goes to the list and back."""
+        for size in NARROW:
+            with self.subTest(size):
+                async with opened(size) as (world, app, pilot):
+                    self.assertEqual(app.messages.size.width, size[0])
+                    self.assertEqual(app.conversations.size.width, 0)
+                    self.assertIn("history 199", "\n".join(drawn(app)))
+                    await pilot.press("escape", "escape")
+                    await pilot.pause()
+                    self.assertIs(app.focused, app.conversations)
+                    self.assertEqual(app.conversations.size.width, size[0])
+                    self.assertEqual(app.messages.size.width, 0)
+                    world.post("while the list is shown")
+                    world.run(4_000)
+                    await pilot.press("enter")
+                    await pilot.pause()
+                    self.assertIs(app.focused, app.composer)
+                    self.assertIn("while the list is shown", "\n".join(drawn(app)))
+                    await pilot.press("escape", "escape", "escape")
+                    await pilot.pause()
+                    self.assertIs(app.focused, app.messages)
+                    self.assertEqual(app.messages.size.width, size[0])
+
+    async def test_two_panes_and_the_list_has_a_third_at_most(self):
+        for size in WIDE:
+            with self.subTest(size):
+                async with opened(size) as (_, app, _):
+                    side = app.query_one("#side").outer_size.width
+                    self.assertGreaterEqual(side, 19)
+                    self.assertLessEqual(side, size[0] / 3)
+                    self.assertEqual(app.messages.size.width, size[0] - side)
+                    self.assertGreaterEqual(app.messages.size.height, 3)
+
+    async def test_a_terminal_that_becomes_narrow_shows_the_pane_with_the_focus(self):
+        async with opened((120, 40)) as (_, app, pilot):
+            await pilot.press("escape", "escape")
+            await pilot.resize_terminal(40, 12)
+            await pilot.pause()
+            self.assertIs(app.focused, app.conversations)
+            self.assertEqual(app.conversations.size.width, 40)
+            await pilot.resize_terminal(120, 40)
+            await pilot.pause()
+            self.assertGreater(app.messages.size.width, 80)
+
+    async def test_facts_are_left_out_whole(self):
+        """A line of facts ends with a whole fact, or with a sign that the first was shortened."""
+        for size in SIZES:
+            with self.subTest(size):
+                async with opened(size) as (_, app, _):
+                    for name in ("#title", "#status"):
+                        facts = app.query_one(name)
+                        shown = facts.render().plain
+                        self.assertLessEqual(len(shown), size[0])
+                        self.assertTrue(any(shown.endswith(fact.plain) for fact in facts._facts))
+                    self.assertIn("Harbour", drawn(app)[0])
+                    self.assertIn("up to date", "\n".join(drawn(app)))
+
+
+if __name__ == "__main__":
+    unittest.main()
