@@ -4,6 +4,9 @@ import asyncio
 import contextlib
 import unittest
 
+from textual.widgets import HelpPanel
+from textual.widgets._footer import FooterKey
+
 from virtual import World
 
 SIZES = [(columns, lines) for columns in (40, 60, 80, 120, 200) for lines in (12, 40)]
@@ -89,6 +92,61 @@ class Sizes(unittest.IsolatedAsyncioTestCase):
                         self.assertTrue(any(shown.endswith(fact.plain) for fact in facts._facts))
                     self.assertIn("Harbour", drawn(app)[0])
                     self.assertIn("up to date", "\n".join(drawn(app)))
+
+    async def test_the_footer_names_whole_keys_of_the_pane(self):
+        """Each key that is shown has its words, and Help is always there."""
+        for size in SIZES:
+            with self.subTest(size):
+                async with opened(size) as (_, app, pilot):
+                    for keys, words in (((), "Send"), (("escape",), "List"),
+                                        (("escape",), "Messages"), (("ctrl+f",), "Close")):
+                        await pilot.press(*keys)
+                        await pilot.pause()
+                        line = drawn(app)[-1]
+                        self.assertIn("f1 Help", line)
+                        self.assertIn(words, line)
+                        shown = app.query(FooterKey)
+                        self.assertLessEqual(max(key.region.right for key in shown), size[0])
+                        for key in shown:
+                            self.assertIn(f"{key.key_display} {key.description}", line)
+
+    async def test_help_opens_and_closes(self):
+        """F1 everywhere; a question mark where one does not write."""
+        for size in SIZES:
+            with self.subTest(size):
+                async with opened(size) as (_, app, pilot):
+                    await pilot.press("?")
+                    self.assertEqual(app.composer.value, "?")
+                    self.assertFalse(app.query(HelpPanel))
+                    for key, pane, words in (
+                            ("f1", app.composer, "Write a message here"),
+                            ("?", app.messages, "The messages,"),
+                            ("?", app.conversations, "The conversations,")):
+                        app.go(pane)
+                        await pilot.press(key)
+                        await pilot.pause()
+                        await pilot.pause()
+                        lines = "\n".join(drawn(app))
+                        self.assertIn(words, lines)
+                        self.assertIn("f1 Help", drawn(app)[-1])
+                        await pilot.press(key)
+                        await pilot.pause()
+                        self.assertFalse(app.query(HelpPanel))
+                        self.assertIs(app.focused, pane)
+
+    async def test_the_pane_with_the_focus_has_heavy_lines(self):
+        for size in SIZES:
+            with self.subTest(size):
+                async with opened(size) as (_, app, pilot):
+                    self.assertIn("┏", "\n".join(drawn(app)))
+                    await pilot.press("escape")
+                    await pilot.pause()
+                    self.assertIn("━", drawn(app)[1])
+                    self.assertNotIn("┏", "\n".join(drawn(app)))
+                    await pilot.press("escape")
+                    await pilot.pause()
+                    self.assertNotIn("━", "\n".join(drawn(app)))
+                    self.assertEqual("┃" in "\n".join(drawn(app)), size in WIDE)
 
 
 if __name__ == "__main__":

@@ -11,14 +11,14 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
-from textual.widgets import Input, Static
+from textual.widgets import HelpPanel, Input, Static
 from tideline import Conversation, Message, MessageState, Phase, Status, TidelineError, Typing
 from tideline.spans import Spans, read_spans
 
 from . import palette, strip
 from .hits import HitPane, SearchBox
 from .network import Network
-from .panes import ConversationPane, Facts, MessagePane
+from .panes import ConversationPane, Facts, Keys, MessagePane
 from .session import Session
 from .thread import text_of
 
@@ -29,7 +29,10 @@ _PHASES = {Phase.OFFLINE: "offline", Phase.CATCHING_UP: "catching up",
 class Composer(Input):
     """Where the user writes; Escape lets go of a reply or an edit, then of the line."""
 
-    BINDINGS = [Binding("escape", "app.leave_composer", "Back", show=False)]
+    BINDING_GROUP_TITLE = "Writing"
+    HELP = "Write a message here. Enter sends it. Escape goes to the messages."
+    BINDINGS = [Binding("escape", "app.leave_composer", "Messages", key_display="esc"),
+                Binding("enter", "submit", "Send", key_display="enter")]
 
 
 class ChatApp(App[None]):
@@ -37,26 +40,20 @@ class ChatApp(App[None]):
 
     CSS_PATH = "app.tcss"
     TITLE = "Tideline"
+    BINDING_GROUP_TITLE = "Everywhere"
     ENABLE_COMMAND_PALETTE = False
     #: Below 60 columns either the list or the conversation is shown.
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (60, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-low"), (20, "-high")]
     BINDINGS = [
-        Binding("ctrl+o", "offline", "Offline", priority=True),
-        Binding("ctrl+l", "latest", "Latest", priority=True),
+        Binding("f1", "help", "Help", priority=True),
+        Binding("question_mark", "help", "Help", show=False),
+        Binding("tab", "app.focus_next", "Next pane", priority=True, key_display="tab"),
         Binding("ctrl+f", "search", "Find", priority=True),
+        Binding("ctrl+l", "latest", "Newest message", priority=True),
+        Binding("ctrl+o", "offline", "Offline or online", priority=True),
         Binding("ctrl+q", "quit", "Quit", priority=True),
     ]
-    HINTS = {
-        "messages": [("↑↓", "select"), ("enter", "jump, open"), ("b", "back"), ("r", "reply"),
-                     ("e", "edit"), ("d", "delete"), ("1–5", "react"), ("g", "fill gap"),
-                     ("esc", "list")],
-        "conversations": [("↑↓", "select"), ("enter", "open"), ("esc", "messages")],
-        "composer": [("enter", "send"), ("esc", "messages")],
-        "search": [("↑↓", "newer, older"), ("enter", "open"), ("esc", "close")],
-    }
-    EVERYWHERE = [("tab", "pane"), ("^F", "find"), ("^L", "latest"), ("^O", "offline"),
-                  ("^Q", "quit")]
 
     def __init__(self, session: Session, port: Optional[int] = None, *,
                  today: Callable[[], date] = date.today,
@@ -74,7 +71,7 @@ class ChatApp(App[None]):
         self._loading_text = False
 
     def compose(self) -> ComposeResult:
-        with Horizontal():
+        with Horizontal(id="body"):
             with Vertical(id="side"):
                 yield Static(id="account")
                 yield ConversationPane(self.session.user, self._today)
@@ -91,7 +88,7 @@ class ChatApp(App[None]):
                 composer.cursor_blink = False
                 yield composer
         yield Facts(id="status")
-        yield Static(id="hints")
+        yield Keys(show_command_palette=False, compact=True)
 
     def on_mount(self) -> None:
         self.conversations = self.query_one(ConversationPane)
@@ -241,15 +238,16 @@ class ChatApp(App[None]):
         self.set_focus(pane)
 
     def on_descendant_focus(self) -> None:
-        """Names the keys of the pane that has the focus."""
-        if self.focused is not None:
-            self.screen.set_class(self.focused is self.conversations, "-list")
-        line = Text(" ", no_wrap=True)
-        name = self.focused.id if self.focused is not None else None
-        for key, does in [*self.HINTS.get(name or "", []), *self.EVERYWHERE]:
-            line.append(key, style=palette.ACCENT)
-            line.append(f" {does}   ", style=palette.SOFT)
-        self.query_one("#hints", Static).update(line)
+        """Marks the pane that has the focus."""
+        self.screen.set_class(self.focused is self.conversations, "-list")
+        self.screen.set_class(self.focused is self.messages, "-reading")
+
+    def action_help(self) -> None:
+        """Shows what the pane is for and all keys, or hides it."""
+        if self.screen.query(HelpPanel):
+            self.action_hide_help_panel()
+        else:
+            self.query_one("#body").mount(HelpPanel())
 
     # The composer.
 

@@ -19,10 +19,13 @@ from .search import Search, snippet
 class SearchBox(Input):
     """Where one types; arrows choose, Enter opens, Escape closes."""
 
+    BINDING_GROUP_TITLE = "Finding"
+    HELP = "Type words to find. The arrows choose a message; Enter opens it where it was written."
     BINDINGS = [
-        Binding("escape", "app.leave_search", "Back", show=False),
-        Binding("up", "app.step_hit(-1)", "Newer", show=False),
-        Binding("down", "app.step_hit(1)", "Older", show=False),
+        Binding("escape", "app.leave_search", "Close", key_display="esc"),
+        Binding("enter", "submit", "Open", key_display="enter"),
+        Binding("up", "app.step_hit(-1)", "Newer"),
+        Binding("down", "app.step_hit(1)", "Older"),
     ]
 
     def __init__(self) -> None:

@@ -5,13 +5,17 @@ from __future__ import annotations
 from datetime import date
 from typing import Callable, Optional, Sequence
 
+from rich.cells import cell_len
 from rich.style import Style
 from rich.text import Text
 from textual import events
+from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.message import Message as Event
 from textual.strip import Strip
 from textual.widget import Widget
+from textual.widgets import Footer
+from textual.widgets._footer import FooterKey
 from tideline import Conversation, ConversationFlags, MessageFlags
 
 from . import palette
@@ -62,10 +66,35 @@ class Facts(Widget):
         return fitting(self._facts, self.size.width)
 
 
+class Keys(Footer):
+    """Textual's footer with the keys that fit, Help and Escape first. The help panel names all."""
+
+    def compose(self) -> ComposeResult:
+        keys = [key for key in super().compose() if isinstance(key, FooterKey)]
+        room = self.app.size.width
+        for key in sorted(keys, key=lambda key: (key.action != "help", key.key != "escape")):
+            room -= cell_len(f"{key.key_display} {key.description} ")
+            if room < 0:
+                return
+            yield key
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self.recompose)
+
+
 class ConversationPane(Lines):
     """The list of conversations: title, time, unread count, draft or typing or last message."""
 
-    BINDINGS = [Binding("escape", "app.show_conversation", "Messages")]
+    BINDING_GROUP_TITLE = "Conversations"
+    HELP = "The conversations, the latest first. Choose one with the arrows; Enter opens it."
+    BINDINGS = [
+        Binding("escape", "app.show_conversation", "Messages", key_display="esc"),
+        Binding("enter", "choose", "Open", key_display="enter"),
+        Binding("up,k", "step(-1)", "Up"),
+        Binding("down,j", "step(1)", "Down"),
+        Binding("pageup", "step(-8)", "Page up", show=False),
+        Binding("pagedown", "step(8)", "Page down", show=False),
+    ]
     ground = palette.PANEL
     ROW = 3
 
@@ -111,15 +140,14 @@ class ConversationPane(Lines):
         self._first = max(0, min(first, len(self.rows) - visible))
         self.refresh()
 
-    def on_key(self, event: events.Key) -> None:
-        steps = {"up": -1, "k": -1, "down": 1, "j": 1, "pageup": -8, "pagedown": 8}
-        if event.key in steps:
-            self.step(steps[event.key])
-        elif event.key == "enter" and self.rows:
+    def action_step(self, count: int) -> None:
+        """Selects another one."""
+        self.step(count)
+
+    def action_choose(self) -> None:
+        """Opens the one that is selected."""
+        if self.rows:
             self.post_message(self.Chosen(self.rows[self.place].id))
-        else:
-            return
-        event.stop()
 
     def on_click(self, event: events.Click) -> None:
         at = self._first + event.y // self.ROW
@@ -188,9 +216,26 @@ class MessagePane(Lines):
             super().__init__()
             self.key = key
 
-    BINDINGS = [Binding("escape", "app.show_list", "List")]
-    ACTS = {"enter", "e", "r", "d", "t", "b", "g", "1", "2", "3", "4", "5"}
-
+    BINDING_GROUP_TITLE = "Messages"
+    HELP = ("The messages, the newest at the bottom. The arrows select one; older and newer "
+            "messages are loaded as you scroll.")
+    BINDINGS = [
+        Binding("escape", "app.show_list", "List", key_display="esc"),
+        Binding("enter", "act('enter')", "Open", key_display="enter",
+                tooltip="the message that is quoted, or a group of events"),
+        Binding("r", "act('r')", "Reply"),
+        Binding("e", "act('e')", "Edit"),
+        Binding("d", "act('d')", "Delete"),
+        *(Binding(str(at), f"act('{at}')", f"React {palette.REACTIONS[at - 1]}", show=False)
+          for at in range(1, 6)),
+        Binding("g", "act('g')", "Fill gap"),
+        Binding("b", "act('b')", "Back", tooltip="to where the jump began"),
+        Binding("t", "act('t')", "Try again", tooltip="to send what failed"),
+        Binding("up,k", "step(-1)", "Older"),
+        Binding("down,j", "step(1)", "Newer"),
+        Binding("pageup", "page(1)", "Page up", show=False),
+        Binding("pagedown", "page(-1)", "Page down", show=False),
+    ]
     def __init__(self, user: str, today: Callable[[], date]) -> None:
         super().__init__(id="messages")
         self._user = user
@@ -290,14 +335,14 @@ class MessagePane(Lines):
             self._select_visible(last=screens < 0)
         self.bring()
 
-    def on_key(self, event: events.Key) -> None:
-        steps = {"up": -1, "k": -1, "down": 1, "j": 1}
-        if event.key in steps:
-            self.step(steps[event.key])
-        elif event.key in ("pageup", "pagedown"):
-            self.page(1 if event.key == "pageup" else -1)
-        elif event.key in self.ACTS:
-            self.post_message(self.Acted(event.key))
-        else:
-            return
-        event.stop()
+    def action_step(self, count: int) -> None:
+        """Selects another entry."""
+        self.step(count)
+
+    def action_page(self, screens: int) -> None:
+        """Scrolls by screens."""
+        self.page(screens)
+
+    def action_act(self, key: str) -> None:
+        """Does something with the entry that is selected."""
+        self.post_message(self.Acted(key))
