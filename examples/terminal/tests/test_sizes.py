@@ -2,16 +2,19 @@
 
 import asyncio
 import contextlib
+import re
 import unittest
 
 from textual.widgets import HelpPanel
 from textual.widgets._footer import FooterKey
 
-from virtual import World
+from tideline_terminal.hits import SearchBox
+from virtual import ROOM, World
 
 SIZES = [(columns, lines) for columns in (40, 60, 80, 120, 200) for lines in (12, 40)]
 NARROW = [size for size in SIZES if size[0] < 60]
 WIDE = [size for size in SIZES if size[0] >= 60]
+BADGE = re.compile(r"  \d+ *$")
 
 
 def drawn(app):
@@ -147,6 +150,59 @@ class Sizes(unittest.IsolatedAsyncioTestCase):
                     await pilot.pause()
                     self.assertNotIn("━", "\n".join(drawn(app)))
                     self.assertEqual("┃" in "\n".join(drawn(app)), size in WIDE)
+
+    async def test_the_search_box_begins_empty(self):
+        for size in SIZES:
+            with self.subTest(size):
+                async with opened(size) as (_, app, pilot):
+                    await pilot.press("ctrl+f", *"199")
+                    await pilot.pause()
+                    self.assertEqual(len(app.session.search.hits), 1)
+                    # The key alone does not empty it.
+                    await pilot.press("ctrl+f")
+                    self.assertEqual(app.query_one(SearchBox).value, "199")
+                    await pilot.press("escape", "ctrl+f")
+                    await pilot.pause()
+                    self.assertEqual(app.query_one(SearchBox).value, "")
+                    self.assertEqual(app.session.search.hits, [])
+                    self.assertIn("Find", "\n".join(drawn(app)))
+
+    async def test_a_conversation_that_is_opened_shows_what_is_here_at_once(self):
+        """The first frame, without a connection."""
+        for size in SIZES:
+            with self.subTest(size):
+                async with opened(size) as (world, app, pilot):
+                    world.disconnect()
+                    world.turn()
+                    await pilot.press("escape", "escape")
+                    await pilot.pause()
+                    app.open(ROOM)
+                    app.go(app.composer)
+                    await pilot.pause()
+                    self.assertIn("history 199", "\n".join(drawn(app)))
+
+    async def test_who_sees_the_newest_message_has_no_badge(self):
+        """No frame has one while messages come at the end; who scrolled up has one."""
+        for size in WIDE:
+            with self.subTest(size):
+                async with opened(size) as (world, app, pilot):
+                    badges = []
+                    await pilot.pause()
+                    world.on_frame = lambda world: badges.append(BADGE.search(
+                        app.conversations.render_line(1).text) is not None)
+                    for number in range(5):
+                        world.at(4_000 + number * 300, world.post, "new")
+                    world.run(8_000)
+                    self.assertEqual(set(badges), {False})
+                    await pilot.press("escape", "pageup", "pageup")
+                    await pilot.pause()
+                    world.at(9_000, world.post, "newer")
+                    world.run(10_000)
+                    self.assertTrue(badges[-1])
+                    await pilot.press("ctrl+l")
+                    await pilot.pause()
+                    world.turn()
+                    self.assertFalse(badges[-1])
 
 
 if __name__ == "__main__":

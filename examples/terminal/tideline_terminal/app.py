@@ -143,6 +143,7 @@ class ChatApp(App[None]):
         """Opens a conversation."""
         self.session.open(conversation).poll()
         self.conversations.opened = self.conversations.selected = conversation
+        self.conversations.see(False)
         self.conversations.refresh()
         self._let_go()
         row = self._row()
@@ -324,11 +325,13 @@ class ChatApp(App[None]):
                      if row.id == conversation), conversation)
 
     def action_search(self) -> None:
-        """Shows the search box, and what it found before as it is now."""
-        self.query_one("#find").display = True
-        box = self.query_one(SearchBox)
+        """Shows the search box, which begins empty."""
+        find, box = self.query_one("#find"), self.query_one(SearchBox)
+        if not find.display:
+            find.display = True
+            box.value = ""
+            self._find("")
         self.go(box)
-        self._find(box.value)
 
     def action_leave_search(self) -> None:
         """Escape: the box goes, and the messages stay where they are."""
@@ -363,6 +366,9 @@ class ChatApp(App[None]):
     def on_conversation_pane_chosen(self, event: ConversationPane.Chosen) -> None:
         self.open(event.conversation)
         self.go(self.composer)
+
+    def on_message_pane_newest(self, event: MessagePane.Newest) -> None:
+        self.conversations.see(event.is_shown)
 
     def on_message_pane_acted(self, event: MessagePane.Acted) -> None:
         thread = self.session.thread

@@ -113,6 +113,16 @@ class ConversationPane(Lines):
         self.selected: Optional[str] = None
         self.opened: Optional[str] = None
         self._first = 0
+        self._sees_newest = False
+
+    def see(self, newest: bool) -> None:
+        """Takes whether the newest message of the one that is open is on the screen."""
+        if newest != self._sees_newest:
+            self._sees_newest = newest
+            self.refresh()
+
+    def _unread(self, row: Conversation) -> int:
+        return 0 if self._sees_newest and row.id == self.opened else row.unread
 
     def show(self, rows: Sequence[Conversation]) -> None:
         """Takes the list as it is now."""
@@ -171,16 +181,17 @@ class ConversationPane(Lines):
 
     def _head(self, row: Conversation) -> Text:
         when = palette.short_time(row.activity_us, self._today())
-        style = f"bold {palette.TEXT}" if row.unread else palette.TEXT
+        unread = self._unread(row)
+        style = f"bold {palette.TEXT}" if unread else palette.TEXT
         title = Text(row.title or row.id, style=style, no_wrap=True)
         room = max(1, self.size.width - 3 - len(when))
         title.truncate(room - 1, overflow="ellipsis", pad=True)
-        return Text.assemble(title, " ", (when, palette.ACCENT if row.unread else palette.FAINT))
+        return Text.assemble(title, " ", (when, palette.ACCENT if unread else palette.FAINT))
 
     def _below(self, row: Conversation) -> Text:
         badge = ""
-        if row.unread:
-            badge = f" {row.unread if row.unread < 1_000 else '999+'} "
+        if unread := self._unread(row):
+            badge = f" {unread if unread < 1_000 else '999+'} "
         text = self._preview(row)
         text.truncate(max(1, self.size.width - 3 - len(badge)), overflow="ellipsis", pad=True)
         text.append(" ")
@@ -208,6 +219,13 @@ class ConversationPane(Lines):
 
 class MessagePane(Lines):
     """The messages of the open conversation."""
+
+    class Newest(Event):
+        """Whether the newest message is on the screen has changed."""
+
+        def __init__(self, is_shown: bool) -> None:
+            super().__init__()
+            self.is_shown = is_shown
 
     class Acted(Event):
         """A key that does something with the entry that is selected."""
@@ -245,12 +263,13 @@ class MessagePane(Lines):
         self._lines: list[tuple[Text, bool]] = []
         self._width = 0
         self.seen_us: Optional[tuple[int, int]] = None
+        self._sees_newest: Optional[bool] = None
 
     def open(self, thread: Thread) -> None:
         """Shows another conversation."""
         self.thread = thread
         self._drawing = Drawing(self._user, thread.find, self._today)
-        self.seen_us = None
+        self.seen_us = self._sees_newest = None
         self.bring()
 
     def _height_of(self, entry: Entry) -> int:
@@ -282,6 +301,10 @@ class MessagePane(Lines):
         times = [message.time_us for entry, _ in shown for message in entry.messages
                  if message.time_us > 0]
         self.seen_us = (min(times), max(times)) if times else None
+        newest = thread.at_newest and self.app.app_focus
+        if newest != self._sees_newest:
+            self._sees_newest = newest
+            self.post_message(self.Newest(newest))
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
