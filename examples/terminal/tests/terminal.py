@@ -91,7 +91,7 @@ class Terminal:
     @property
     def composer(self):
         """What stands in the line where one writes."""
-        return self.main[-4].strip("│").strip()
+        return self.main[-4].strip("│┃").strip()
 
     # What is done.
 

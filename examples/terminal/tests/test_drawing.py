@@ -47,8 +47,8 @@ class Blocks(unittest.TestCase):
 
     def test_the_ends_of_the_list(self):
         texts, own = drawn(ends=Ends(gap_before=True, gap_after=True))
-        self.assertEqual(texts, ["older messages are on the server · g fills", "▎  x",
-                                 "newer messages are on the server · g fills"])
+        self.assertEqual(texts, ["older ones on the server · g fills", "▎  x",
+                                 "newer ones on the server · g fills"])
         self.assertEqual(own, ["▎  x"])
         texts, _ = drawn(ends=Ends(start=True))
         self.assertEqual(texts[0], "· the beginning of the conversation ·")

@@ -53,9 +53,12 @@ class Finding(Life):
         terminal.press("up", "up")
         terminal.until(lambda t: self.selected(t) and not any(
             "stands right" in line for line in self.selected(t)), "the one before")
-        # And to the newer hit.
+        # And to the newer hit. The box begins empty.
         terminal.press("ctrl+f")
-        terminal.until(lambda t: "vrabčák dva" in self.chosen(t), "what was asked before")
+        terminal.until_text("the beginning of a word")
+        self.assertNotIn("tichy vrabc", terminal.text)
+        terminal.press("tichy vrabc")
+        terminal.until(lambda t: "vrabčák dva" in self.chosen(t), "the newest hit first")
         terminal.press("enter")
         terminal.until(lambda t: shown(t, "tichý vrabčák dva"), "the newer message")
         self.assertFalse(shown(terminal, "Příliš tichý vrabčák jedna"))
@@ -68,7 +71,7 @@ class Finding(Life):
         terminal.press(" nowhere")
         terminal.until_text("0 found")
         terminal.press("escape", "ctrl+f")
-        terminal.until_text("0 found")
+        terminal.until_text("the beginning of a word")
         terminal.quit()
 
 

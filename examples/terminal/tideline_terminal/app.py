@@ -10,14 +10,15 @@ from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
-from textual.widgets import Input, Static
+from textual.widget import Widget
+from textual.widgets import HelpPanel, Input, Static
 from tideline import Conversation, Message, MessageState, Phase, Status, TidelineError, Typing
 from tideline.spans import Spans, read_spans
 
 from . import palette, strip
 from .hits import HitPane, SearchBox
 from .network import Network
-from .panes import ConversationPane, MessagePane
+from .panes import ConversationPane, Facts, Keys, MessagePane
 from .session import Session
 from .thread import text_of
 
@@ -28,7 +29,10 @@ _PHASES = {Phase.OFFLINE: "offline", Phase.CATCHING_UP: "catching up",
 class Composer(Input):
     """Where the user writes; Escape lets go of a reply or an edit, then of the line."""
 
-    BINDINGS = [Binding("escape", "app.leave_composer", "Back", show=False)]
+    BINDING_GROUP_TITLE = "Writing"
+    HELP = "Write a message here. Enter sends it. Escape goes to the messages."
+    BINDINGS = [Binding("escape", "app.leave_composer", "Messages", key_display="esc"),
+                Binding("enter", "submit", "Send", key_display="enter")]
 
 
 class ChatApp(App[None]):
@@ -36,22 +40,20 @@ class ChatApp(App[None]):
 
     CSS_PATH = "app.tcss"
     TITLE = "Tideline"
+    BINDING_GROUP_TITLE = "Everywhere"
     ENABLE_COMMAND_PALETTE = False
+    #: Below 60 columns either the list or the conversation is shown.
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (60, "-wide")]
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (20, "-high")]
     BINDINGS = [
-        Binding("ctrl+o", "offline", "Offline", priority=True),
-        Binding("ctrl+l", "latest", "Latest", priority=True),
+        Binding("f1", "help", "Help", priority=True),
+        Binding("question_mark", "help", "Help", show=False),
+        Binding("tab", "app.focus_next", "Next pane", priority=True, key_display="tab"),
         Binding("ctrl+f", "search", "Find", priority=True),
+        Binding("ctrl+l", "latest", "Newest message", priority=True),
+        Binding("ctrl+o", "offline", "Offline or online", priority=True),
         Binding("ctrl+q", "quit", "Quit", priority=True),
     ]
-    HINTS = {
-        "messages": [("↑↓", "select"), ("enter", "jump, open"), ("b", "back"), ("r", "reply"),
-                     ("e", "edit"), ("d", "delete"), ("1–5", "react"), ("g", "fill gap")],
-        "conversations": [("↑↓", "select"), ("enter", "open")],
-        "composer": [("enter", "send"), ("esc", "messages")],
-        "search": [("↑↓", "newer, older"), ("enter", "open"), ("esc", "close")],
-    }
-    EVERYWHERE = [("tab", "pane"), ("^F", "find"), ("^L", "latest"), ("^O", "offline"),
-                  ("^Q", "quit")]
 
     def __init__(self, session: Session, port: Optional[int] = None, *,
                  today: Callable[[], date] = date.today,
@@ -69,12 +71,12 @@ class ChatApp(App[None]):
         self._loading_text = False
 
     def compose(self) -> ComposeResult:
-        with Horizontal():
+        with Horizontal(id="body"):
             with Vertical(id="side"):
                 yield Static(id="account")
                 yield ConversationPane(self.session.user, self._today)
             with Vertical(id="main"):
-                yield Static(id="title")
+                yield Facts(id="title")
                 with Vertical(id="find"):
                     yield SearchBox()
                     yield HitPane(self._title_of, self._today)
@@ -85,8 +87,8 @@ class ChatApp(App[None]):
                     placeholder="Write a message", id="composer", select_on_focus=False)
                 composer.cursor_blink = False
                 yield composer
-        yield Static(id="status")
-        yield Static(id="hints")
+        yield Facts(id="status")
+        yield Keys(show_command_palette=False, compact=True)
 
     def on_mount(self) -> None:
         self.conversations = self.query_one(ConversationPane)
@@ -94,7 +96,7 @@ class ChatApp(App[None]):
         self.composer = self.query_one(Composer)
         self.hits = self.query_one(HitPane)
         self.hits.search = self.session.search
-        self.set_focus(self.composer)
+        self.go(self.composer)
         self.query_one("#account", Static).update(
             Text.assemble((" ≈ ", palette.ACCENT), ("Tideline ", f"bold {palette.TEXT}"),
                           (self.session.user, palette.SOFT)))
@@ -141,6 +143,7 @@ class ChatApp(App[None]):
         """Opens a conversation."""
         self.session.open(conversation).poll()
         self.conversations.opened = self.conversations.selected = conversation
+        self.conversations.see(False)
         self.conversations.refresh()
         self._let_go()
         row = self._row()
@@ -175,16 +178,16 @@ class ChatApp(App[None]):
         row, thread = self._row(), self.session.thread
         if row is None or thread is None:
             return
-        title = Text.assemble((f" {row.title or row.id}", f"bold {palette.TEXT}"),
-                              (f"  {row.member_count} people", palette.FAINT))
+        facts = [Text(f" {row.title or row.id}", f"bold {palette.TEXT}")]
         typing = [user for user in row.typing if user != self.session.user]
         if typing:
-            title.append(f"   {', '.join(typing)} typing…", style=f"italic {palette.ACCENT}")
+            facts.append(Text(f"   {', '.join(typing)} typing…", f"italic {palette.ACCENT}"))
         if thread.looking:
-            title.append("   looking for the message…", style=f"italic {palette.WARNING}")
+            facts.append(Text("   looking for the message…", f"italic {palette.WARNING}"))
         if thread.can_go_back:
-            title.append("   b goes back", style=palette.SOFT)
-        self.query_one("#title", Static).update(title)
+            facts.append(Text("   b goes back", palette.SOFT))
+        facts.append(Text(f"   {row.member_count} people", palette.FAINT))
+        self.query_one("#title", Facts).show(facts)
 
     def draw_spans(self) -> None:
         """Reads and draws the picture of the spans, where anything has changed."""
@@ -217,27 +220,35 @@ class ChatApp(App[None]):
             phase = "no connection"
         colour = {Phase.OFFLINE: palette.ERROR, Phase.CATCHING_UP: palette.WARNING}.get(
             state.phase, palette.ACCENT)
-        line = Text.assemble((" ● ", colour), (phase, palette.TEXT))
-        parts = [f"{stats.requests} requests", f"{palette.size(stats.bytes_in)} in",
+        facts = [Text.assemble((" ● ", colour), (phase, palette.TEXT))]
+        parts = [f"{state.operations_open} to send"] if state.operations_open else []
+        parts += [f"{stats.requests} requests", f"{palette.size(stats.bytes_in)} in",
                  f"{palette.size(stats.bytes_out)} out"]
         percent = self.session.arrivals.cached_percent
         if percent is not None:
             parts.append(f"{percent} % of {self.session.arrivals.shown:,} from the cache")
-        if state.operations_open:
-            parts.append(f"{state.operations_open} to send")
-        for part in parts:
-            line.append("  │  ", style=palette.FAINT)
-            line.append(part, style=palette.SOFT)
-        self.query_one("#status", Static).update(line)
+        facts += [Text.assemble(("  │  ", palette.FAINT), (part, palette.SOFT)) for part in parts]
+        self.query_one("#status", Facts).show(facts)
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self.draw_spans)
+
+    def go(self, pane: Widget) -> None:
+        """Gives a pane the focus, and shows it where one has room."""
+        self.screen.set_class(pane is self.conversations, "-list")
+        self.set_focus(pane)
 
     def on_descendant_focus(self) -> None:
-        """Names the keys of the pane that has the focus."""
-        line = Text(" ", no_wrap=True)
-        name = self.focused.id if self.focused is not None else None
-        for key, does in [*self.HINTS.get(name or "", []), *self.EVERYWHERE]:
-            line.append(key, style=palette.ACCENT)
-            line.append(f" {does}   ", style=palette.SOFT)
-        self.query_one("#hints", Static).update(line)
+        """Marks the pane that has the focus."""
+        self.screen.set_class(self.focused is self.conversations, "-list")
+        self.screen.set_class(self.focused is self.messages, "-reading")
+
+    def action_help(self) -> None:
+        """Shows what the pane is for and all keys, or hides it."""
+        if self.screen.query(HelpPanel):
+            self.action_hide_help_panel()
+        else:
+            self.query_one("#body").mount(HelpPanel())
 
     # The composer.
 
@@ -285,6 +296,14 @@ class ChatApp(App[None]):
         self._write("")
         self._act()
 
+    def action_show_list(self) -> None:
+        """Escape in the messages: back to the list."""
+        self.go(self.conversations)
+
+    def action_show_conversation(self) -> None:
+        """Escape in the list: back to the conversation."""
+        self.go(self.messages)
+
     def action_leave_composer(self) -> None:
         """Escape: first a reply or an edit is let go of, then the line."""
         if self._editing is not None:
@@ -292,7 +311,7 @@ class ChatApp(App[None]):
         if self._editing is not None or self._answering is not None:
             self._let_go()
         else:
-            self.set_focus(self.messages)
+            self.go(self.messages)
 
     # The search box.
 
@@ -306,16 +325,18 @@ class ChatApp(App[None]):
                      if row.id == conversation), conversation)
 
     def action_search(self) -> None:
-        """Shows the search box, and what it found before as it is now."""
-        self.query_one("#find").display = True
-        box = self.query_one(SearchBox)
-        self.set_focus(box)
-        self._find(box.value)
+        """Shows the search box, which begins empty."""
+        find, box = self.query_one("#find"), self.query_one(SearchBox)
+        if not find.display:
+            find.display = True
+            box.value = ""
+            self._find("")
+        self.go(box)
 
     def action_leave_search(self) -> None:
         """Escape: the box goes, and the messages stay where they are."""
         self.query_one("#find").display = False
-        self.set_focus(self.messages)
+        self.go(self.messages)
 
     def _find(self, text: str) -> None:
         self.session.search.ask(text)
@@ -344,7 +365,10 @@ class ChatApp(App[None]):
 
     def on_conversation_pane_chosen(self, event: ConversationPane.Chosen) -> None:
         self.open(event.conversation)
-        self.set_focus(self.composer)
+        self.go(self.composer)
+
+    def on_message_pane_newest(self, event: MessagePane.Newest) -> None:
+        self.conversations.see(event.is_shown)
 
     def on_message_pane_acted(self, event: MessagePane.Acted) -> None:
         thread = self.session.thread
@@ -372,12 +396,12 @@ class ChatApp(App[None]):
             thread.jump(message.reply_to)
         elif key == "r" and message.state == MessageState.CONFIRMED:
             self._editing, self._answering = None, message
-            self.set_focus(self.composer)
+            self.go(self.composer)
             self._draw_banner()
         elif key == "e" and message.sender == self.session.user:
             self._editing, self._answering = message, None
             self._write(text_of(message))
-            self.set_focus(self.composer)
+            self.go(self.composer)
             self._draw_banner()
         elif key == "d" and message.sender == self.session.user:
             thread.delete(message)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 from datetime import date
-from typing import Callable, Optional
+from typing import Callable, Optional, Sequence
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 from tideline import ItemFlags, Message, MessageFlags, MessageState
@@ -19,11 +20,11 @@ _STATES = {
     MessageState.QUEUED: ("◷ waits to be sent", palette.WARNING),
     MessageState.IN_FLIGHT: ("↑ is being sent", palette.SOFT),
     MessageState.UNKNOWN: ("? may have arrived · t tries again", palette.WARNING),
-    MessageState.REFUSED: ("✗ not sent · t tries again, d drops it", palette.ERROR),
+    MessageState.REFUSED: ("✗ not sent · t tries again, d drops", palette.ERROR),
 }
-_OLDER = "older messages are on the server · g fills"
+_OLDER = "older ones on the server · g fills"
 _MISSING = "messages may be missing · g fills"
-_NEWER = "newer messages are on the server · g fills"
+_NEWER = "newer ones on the server · g fills"
 _HEALING = "loading what lies here"
 
 
@@ -128,19 +129,23 @@ class Drawing:
         for line in body.wrap(self._console, max(8, width - INDENT - 2)):
             line.rstrip()
             lines.append(Text.assemble(("▎ ", colour), " ", line))
-        lines += self._below(message)
+        lines += self._below(message, width)
         return lines
 
-    def _below(self, message: Message) -> list[Text]:
+    def _below(self, message: Message, width: int) -> list[Text]:
         """Reactions, and how far a message of the user's is."""
-        lines = []
+        lines: list[Text] = []
         chips = Text(" " * INDENT)
         for reaction, users in reactions_of(message).items():
             if users:
+                chip = f" {reaction} {len(users)} "
+                if len(chips) > INDENT and chips.cell_len + cell_len(chip) > width:
+                    lines.append(chips)
+                    chips = Text(" " * INDENT)
                 style = f"{palette.TEXT} on {palette.RAISED}"
                 if self._user in users:
                     style = f"bold {palette.ACCENT} on {palette.RAISED}"
-                chips.append(f" {reaction} {len(users)} ", style=style)
+                chips.append(chip, style=style)
                 chips.append(" ")
         if len(chips) > INDENT:
             lines.append(chips)
@@ -161,6 +166,16 @@ class Drawing:
             line.append(" ".join(text_of(quoted).split()), style=palette.SOFT)
         line.truncate(max(8, width - 2), overflow="ellipsis")
         return line
+
+
+def fitting(facts: Sequence[Text], width: int) -> Text:
+    """One line of facts. One that does not fit is left out whole; the first one is shortened."""
+    line = Text(no_wrap=True)
+    for fact in facts:
+        if not line or line.cell_len + fact.cell_len <= width:
+            line.append(fact)
+    line.truncate(max(1, width), overflow="ellipsis")
+    return line
 
 
 def _read_by_others(message: Message, user: str) -> bool:

@@ -11,6 +11,7 @@ from textual.strip import Strip
 from textual.widgets import Input
 
 from . import palette
+from .drawing import fitting
 from .panes import Lines
 from .search import Search, snippet
 
@@ -18,10 +19,13 @@ from .search import Search, snippet
 class SearchBox(Input):
     """Where one types; arrows choose, Enter opens, Escape closes."""
 
+    BINDING_GROUP_TITLE = "Finding"
+    HELP = "Type words to find. The arrows choose a message; Enter opens it where it was written."
     BINDINGS = [
-        Binding("escape", "app.leave_search", "Back", show=False),
-        Binding("up", "app.step_hit(-1)", "Newer", show=False),
-        Binding("down", "app.step_hit(1)", "Older", show=False),
+        Binding("escape", "app.leave_search", "Close", key_display="esc"),
+        Binding("enter", "submit", "Open", key_display="enter"),
+        Binding("up", "app.step_hit(-1)", "Newer"),
+        Binding("down", "app.step_hit(1)", "Older"),
     ]
 
     def __init__(self) -> None:
@@ -45,7 +49,9 @@ class HitPane(Lines, can_focus=False):
         if search is None:
             return self.line(Text(""), self.ground)
         if y == self.size.height - 1:
-            return self.line(Text(f" {search.about}", style=palette.FAINT), self.ground)
+            facts = [Text(f"{' ·' if at else ''} {fact}", style=palette.FAINT)
+                     for at, fact in enumerate(search.about)]
+            return self.line(fitting(facts, self.size.width), self.ground)
         rows = max(1, self.size.height - 1)
         at = max(0, search.chosen - rows + 1) + y
         if at >= len(search.hits):
@@ -56,4 +62,5 @@ class HitPane(Lines, can_focus=False):
             (f" {palette.short_time(message.time_us, self._today()):<9}", palette.FAINT),
             (f"{self._title_of(message.conversation)}  ", palette.FAINT),
             (f"{message.sender}: ", palette.colour_of(message.sender)), snippet(hit))
+        line.truncate(self.size.width, overflow="ellipsis")
         return self.line(line, palette.SELECTED if at == search.chosen else self.ground)

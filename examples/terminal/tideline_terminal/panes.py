@@ -5,16 +5,21 @@ from __future__ import annotations
 from datetime import date
 from typing import Callable, Optional, Sequence
 
+from rich.cells import cell_len
 from rich.style import Style
 from rich.text import Text
 from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding
 from textual.message import Message as Event
 from textual.strip import Strip
 from textual.widget import Widget
+from textual.widgets import Footer
+from textual.widgets._footer import FooterKey
 from tideline import Conversation, ConversationFlags, MessageFlags
 
 from . import palette
-from .drawing import Drawing, event_text
+from .drawing import Drawing, event_text, fitting
 from .entries import FOLDED, Entry
 from .thread import Thread, text_of
 
@@ -45,9 +50,51 @@ class Lines(Widget, can_focus=True):
         """Scrolls; older content comes where positive."""
 
 
+class Facts(Widget):
+    """A line of facts: those that do not fit are left out whole."""
+
+    def __init__(self, id: str) -> None:
+        super().__init__(id=id)
+        self._facts: Sequence[Text] = ()
+
+    def show(self, facts: Sequence[Text]) -> None:
+        """Takes the facts as they are now, the most important one first."""
+        self._facts = facts
+        self.refresh()
+
+    def render(self) -> Text:
+        return fitting(self._facts, self.size.width)
+
+
+class Keys(Footer):
+    """Textual's footer with the keys that fit, Help and Escape first. The help panel names all."""
+
+    def compose(self) -> ComposeResult:
+        keys = [key for key in super().compose() if isinstance(key, FooterKey)]
+        room = self.app.size.width
+        for key in sorted(keys, key=lambda key: (key.action != "help", key.key != "escape")):
+            room -= cell_len(f"{key.key_display} {key.description} ")
+            if room < 0:
+                return
+            yield key
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self.recompose)
+
+
 class ConversationPane(Lines):
     """The list of conversations: title, time, unread count, draft or typing or last message."""
 
+    BINDING_GROUP_TITLE = "Conversations"
+    HELP = "The conversations, the latest first. Choose one with the arrows; Enter opens it."
+    BINDINGS = [
+        Binding("escape", "app.show_conversation", "Messages", key_display="esc"),
+        Binding("enter", "choose", "Open", key_display="enter"),
+        Binding("up,k", "step(-1)", "Up"),
+        Binding("down,j", "step(1)", "Down"),
+        Binding("pageup", "step(-8)", "Page up", show=False),
+        Binding("pagedown", "step(8)", "Page down", show=False),
+    ]
     ground = palette.PANEL
     ROW = 3
 
@@ -66,6 +113,16 @@ class ConversationPane(Lines):
         self.selected: Optional[str] = None
         self.opened: Optional[str] = None
         self._first = 0
+        self._sees_newest = False
+
+    def see(self, newest: bool) -> None:
+        """Takes whether the newest message of the one that is open is on the screen."""
+        if newest != self._sees_newest:
+            self._sees_newest = newest
+            self.refresh()
+
+    def _unread(self, row: Conversation) -> int:
+        return 0 if self._sees_newest and row.id == self.opened else row.unread
 
     def show(self, rows: Sequence[Conversation]) -> None:
         """Takes the list as it is now."""
@@ -93,15 +150,14 @@ class ConversationPane(Lines):
         self._first = max(0, min(first, len(self.rows) - visible))
         self.refresh()
 
-    def on_key(self, event: events.Key) -> None:
-        steps = {"up": -1, "k": -1, "down": 1, "j": 1, "pageup": -8, "pagedown": 8}
-        if event.key in steps:
-            self.step(steps[event.key])
-        elif event.key == "enter" and self.rows:
+    def action_step(self, count: int) -> None:
+        """Selects another one."""
+        self.step(count)
+
+    def action_choose(self) -> None:
+        """Opens the one that is selected."""
+        if self.rows:
             self.post_message(self.Chosen(self.rows[self.place].id))
-        else:
-            return
-        event.stop()
 
     def on_click(self, event: events.Click) -> None:
         at = self._first + event.y // self.ROW
@@ -125,16 +181,17 @@ class ConversationPane(Lines):
 
     def _head(self, row: Conversation) -> Text:
         when = palette.short_time(row.activity_us, self._today())
-        style = f"bold {palette.TEXT}" if row.unread else palette.TEXT
+        unread = self._unread(row)
+        style = f"bold {palette.TEXT}" if unread else palette.TEXT
         title = Text(row.title or row.id, style=style, no_wrap=True)
         room = max(1, self.size.width - 3 - len(when))
         title.truncate(room - 1, overflow="ellipsis", pad=True)
-        return Text.assemble(title, " ", (when, palette.ACCENT if row.unread else palette.FAINT))
+        return Text.assemble(title, " ", (when, palette.ACCENT if unread else palette.FAINT))
 
     def _below(self, row: Conversation) -> Text:
         badge = ""
-        if row.unread:
-            badge = f" {row.unread if row.unread < 1_000 else '999+'} "
+        if unread := self._unread(row):
+            badge = f" {unread if unread < 1_000 else '999+'} "
         text = self._preview(row)
         text.truncate(max(1, self.size.width - 3 - len(badge)), overflow="ellipsis", pad=True)
         text.append(" ")
@@ -163,6 +220,13 @@ class ConversationPane(Lines):
 class MessagePane(Lines):
     """The messages of the open conversation."""
 
+    class Newest(Event):
+        """Whether the newest message is on the screen has changed."""
+
+        def __init__(self, is_shown: bool) -> None:
+            super().__init__()
+            self.is_shown = is_shown
+
     class Acted(Event):
         """A key that does something with the entry that is selected."""
 
@@ -170,8 +234,26 @@ class MessagePane(Lines):
             super().__init__()
             self.key = key
 
-    ACTS = {"enter", "e", "r", "d", "t", "b", "g", "1", "2", "3", "4", "5"}
-
+    BINDING_GROUP_TITLE = "Messages"
+    HELP = ("The messages, the newest at the bottom. The arrows select one; older and newer "
+            "messages are loaded as you scroll.")
+    BINDINGS = [
+        Binding("escape", "app.show_list", "List", key_display="esc"),
+        Binding("enter", "act('enter')", "Open", key_display="enter",
+                tooltip="the message that is quoted, or a group of events"),
+        Binding("r", "act('r')", "Reply"),
+        Binding("e", "act('e')", "Edit"),
+        Binding("d", "act('d')", "Delete"),
+        *(Binding(str(at), f"act('{at}')", f"React {palette.REACTIONS[at - 1]}", show=False)
+          for at in range(1, 6)),
+        Binding("g", "act('g')", "Fill gap"),
+        Binding("b", "act('b')", "Back", tooltip="to where the jump began"),
+        Binding("t", "act('t')", "Try again", tooltip="to send what failed"),
+        Binding("up,k", "step(-1)", "Older"),
+        Binding("down,j", "step(1)", "Newer"),
+        Binding("pageup", "page(1)", "Page up", show=False),
+        Binding("pagedown", "page(-1)", "Page down", show=False),
+    ]
     def __init__(self, user: str, today: Callable[[], date]) -> None:
         super().__init__(id="messages")
         self._user = user
@@ -181,12 +263,13 @@ class MessagePane(Lines):
         self._lines: list[tuple[Text, bool]] = []
         self._width = 0
         self.seen_us: Optional[tuple[int, int]] = None
+        self._sees_newest: Optional[bool] = None
 
     def open(self, thread: Thread) -> None:
         """Shows another conversation."""
         self.thread = thread
         self._drawing = Drawing(self._user, thread.find, self._today)
-        self.seen_us = None
+        self.seen_us = self._sees_newest = None
         self.bring()
 
     def _height_of(self, entry: Entry) -> int:
@@ -218,6 +301,10 @@ class MessagePane(Lines):
         times = [message.time_us for entry, _ in shown for message in entry.messages
                  if message.time_us > 0]
         self.seen_us = (min(times), max(times)) if times else None
+        newest = thread.at_newest and self.app.app_focus
+        if newest != self._sees_newest:
+            self._sees_newest = newest
+            self.post_message(self.Newest(newest))
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
@@ -271,14 +358,14 @@ class MessagePane(Lines):
             self._select_visible(last=screens < 0)
         self.bring()
 
-    def on_key(self, event: events.Key) -> None:
-        steps = {"up": -1, "k": -1, "down": 1, "j": 1}
-        if event.key in steps:
-            self.step(steps[event.key])
-        elif event.key in ("pageup", "pagedown"):
-            self.page(1 if event.key == "pageup" else -1)
-        elif event.key in self.ACTS:
-            self.post_message(self.Acted(event.key))
-        else:
-            return
-        event.stop()
+    def action_step(self, count: int) -> None:
+        """Selects another entry."""
+        self.step(count)
+
+    def action_page(self, screens: int) -> None:
+        """Scrolls by screens."""
+        self.page(screens)
+
+    def action_act(self, key: str) -> None:
+        """Does something with the entry that is selected."""
+        self.post_message(self.Acted(key))

@@ -55,13 +55,13 @@ class Search:
         return self.hits[self.chosen] if self.chosen < len(self.hits) else None
 
     @property
-    def about(self) -> str:
+    def about(self) -> list[str]:
         """How much was found, and what was not searched."""
         found = self._last
         if found is None or found.asked == Asked.NO_WORD:
-            return "words, the beginning of a word, \"a phrase\", -without"
+            return ["words", "the beginning of a word", "\"a phrase\"", "-without"]
         if found.asked == Asked.ONLY_EXCLUSIONS:
-            return "say what is to be found, too"
+            return ["say what is to be found, too"]
         parts = [f"{len(self.hits)}{' and more' if found.has_more else ''} found"]
         if found.unbuilt:
             parts.append(f"{found.unbuilt:,} messages are not looked at yet")
@@ -69,7 +69,7 @@ class Search:
             parts.append(f"{found.sealed:,} are not opened")
         if found.partial:
             parts.append(f"of {found.partial:,} conversations something is not here")
-        return " · ".join(parts)
+        return parts
 
 
 def snippet(hit: Hit) -> Text:

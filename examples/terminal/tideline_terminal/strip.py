@@ -8,6 +8,7 @@ from rich.text import Text
 from tideline.spans import Span, SpanKind, Spans
 
 from . import palette
+from .drawing import fitting
 
 _COLOURS = {SpanKind.TRUSTED: palette.TRUSTED, SpanKind.UNVERIFIED: palette.UNVERIFIED,
             SpanKind.MISSING: palette.MISSING}
@@ -51,17 +52,15 @@ def draw(spans: Spans, width: int, seen: Optional[tuple[int, int]]) -> list[Text
     bar = Text()
     for at, kind in enumerate(_cells(spans, width)):
         bar.append("█" if at in looked else "▄", style=_COLOURS[kind])
-    legend = Text(no_wrap=True)
-    for kind in (SpanKind.TRUSTED, SpanKind.UNVERIFIED):
-        legend.append("■ ", style=_COLOURS[kind])
-        legend.append(f"{spans.count(kind):,} {kind.value}   ", style=palette.SOFT)
+    facts = [Text.assemble(("■ ", _COLOURS[kind]),
+                           (f"{spans.count(kind):,} {kind.value}   ", palette.SOFT))
+             for kind in (SpanKind.TRUSTED, SpanKind.UNVERIFIED)]
     gaps = sum(span.kind is SpanKind.MISSING for span in spans.spans)
-    legend.append("■ ", style=_COLOURS[SpanKind.MISSING])
-    legend.append("nothing missing" if not gaps else f"{gaps} gap{'s' * (gaps > 1)}",
-                  style=palette.SOFT)
+    facts.append(Text.assemble(
+        ("■ ", _COLOURS[SpanKind.MISSING]),
+        ("nothing missing" if not gaps else f"{gaps} gap{'s' * (gaps > 1)}", palette.SOFT)))
     if spans.total is not None:
-        legend.append(f"   {spans.total:,} on the server", style=palette.FAINT)
+        facts.append(Text(f"   {spans.total:,} on the server", style=palette.FAINT))
     if spans.pending:
-        legend.append(f"   {spans.pending} waiting", style=palette.WARNING)
-    legend.truncate(width, overflow="ellipsis")
-    return [bar, legend]
+        facts.append(Text(f"   {spans.pending} waiting", style=palette.WARNING))
+    return [bar, fitting(facts, width)]

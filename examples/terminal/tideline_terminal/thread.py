@@ -218,6 +218,12 @@ class Thread:
         """Whether a jump has not arrived yet."""
         return self._target is not None
 
+    @property
+    def at_newest(self) -> bool:
+        """Whether the newest message is on the screen."""
+        visible = self.viewport.state().visible
+        return self.state.at_end and bool(visible) and visible.stop == len(self)
+
     def latest(self) -> None:
         """Goes to the newest message."""
         self._target, self.selected, self.wanted = None, None, None
