@@ -70,7 +70,9 @@ class Finding(Life):
         self.assertIn("something is not here", terminal.text)
         terminal.press(" nowhere")
         terminal.until_text("0 found")
-        terminal.press("escape", "ctrl+f")
+        terminal.press("escape")
+        terminal.until(lambda t: "0 found" not in t.text, "the box closed")
+        terminal.press("ctrl+f")
         terminal.until_text("the beginning of a word")
         terminal.quit()
 

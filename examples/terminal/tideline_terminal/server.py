@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import pathlib
 import re
@@ -14,6 +15,17 @@ CAPABILITIES = ("before", "around", "idempotent_send")
 #: The same of one that keeps a log, which names its places itself.
 LOG_CAPABILITIES = ("idempotent_send",)
 
+_LIBC = ctypes.CDLL(None)
+#: `PR_SET_PDEATHSIG` of Linux: the signal that a process gets when the one that began it ends.
+_PARENT_DEATH_SIGNAL = 1
+
+
+def _end_with(parent: int) -> None:
+    """Runs in the new process: it ends with its parent, however that one ends."""
+    _LIBC.prctl(_PARENT_DEATH_SIGNAL, signal.SIGTERM, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
+
 
 class Server:
     """A server that runs; ``port`` is where it speaks TCP."""
@@ -24,9 +36,11 @@ class Server:
                  "--resolution", "ms"]
         for name in LOG_CAPABILITIES if "--log" in options else CAPABILITIES:
             words += ["--capability", name]
+        parent = os.getpid()
         self._process: Optional[subprocess.Popen[str]] = subprocess.Popen(
             [*words, *options], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            stdin=subprocess.DEVNULL, start_new_session=True)
+            stdin=subprocess.DEVNULL, start_new_session=True,
+            preexec_fn=lambda: _end_with(parent))
         self.port = self._ready()
 
     def _ready(self) -> int:
