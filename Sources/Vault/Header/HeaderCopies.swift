@@ -47,7 +47,7 @@ final class HeaderCopies: Sendable {
       do throws(VaultFailure) {
         try write(next, first)
       } catch {
-        try putBack(header, over: next, at: first, &state.header)
+        if try isKept(next, over: header, at: first) { state = State(header: next, stale: second) }
         throw error
       }
       state.header = next
@@ -69,17 +69,16 @@ final class HeaderCopies: Sendable {
 
   /// A copy could not be written, or not be synced. Where the old header cannot take its place
   /// either, the new one holds if it can be read.
-  private func putBack(
-    _ old: FileHeader, over new: FileHeader, at place: Int64, _ header: inout FileHeader?
-  ) throws(VaultFailure) {
+  private func isKept(
+    _ new: FileHeader, over old: FileHeader, at place: Int64
+  ) throws(VaultFailure) -> Bool {
     do throws(VaultFailure) {
       try file.write(old.bytes, at: place)
     } catch {
-      let copy = try file.read(FileFormat.copyBytes, at: place)
-      if FileHeader(copy[...]) == new { header = new }
-      throw error
+      return FileHeader(try file.read(FileFormat.copyBytes, at: place)[...]) == new
     }
     try file.sync()
+    return false
   }
 
   private func write(_ header: FileHeader, _ place: Int64) throws(VaultFailure) {
