@@ -34,8 +34,6 @@ package struct Update: Sendable {
   package let fault: BadItem?
   /// What is lost with one that is broken since it has too many items.
   package let skipped: SkippedList?
-
-  package var isBroken: Bool { fault != nil }
 }
 
 /// What a user does at the keyboard.

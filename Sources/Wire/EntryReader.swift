@@ -112,37 +112,6 @@ package func entryPayloads(_ items: [EntryItem]) -> [EntryPayload] {
   }
 }
 
-/// Why an answer or a push of a log is of no use.
-package struct UnreadEntries: Error {
-  package let reason: StaticText
-}
-
-/// The data of a `get_entries` answer: a JSON object.
-package func entryPage(
-  of document: Document, at data: Document.Node, zoneOffsetMinutes: Int
-) throws(UnreadEntries) -> EntryPage {
-  let reader = EntryReader(
-    messages: MessageReader(document: document, zoneOffsetMinutes: zoneOffsetMinutes))
-  do {
-    return try reader.page(data)
-  } catch {
-    throw UnreadEntries(reason: error.reason)
-  }
-}
-
-/// A frame of type `entries_new`.
-package func entryPush(
-  of document: Document, zoneOffsetMinutes: Int
-) throws(UnreadEntries) -> EntryPush {
-  let reader = EntryReader(
-    messages: MessageReader(document: document, zoneOffsetMinutes: zoneOffsetMinutes))
-  do {
-    return try reader.push(document.root)
-  } catch {
-    throw UnreadEntries(reason: error.reason)
-  }
-}
-
 struct EntryReader {
   let messages: MessageReader
   var document: Document { messages.document }

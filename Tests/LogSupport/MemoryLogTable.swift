@@ -121,7 +121,9 @@ package struct MemoryLogTable: InspectedLogTable {
   }
 
   package func markedInPlace(from low: Int64, through high: Int64) -> [LogRow] {
-    all.filter { $0.entry.isMarkedInPlace && low <= $0.place && $0.place <= high }
+    all.filter {
+      ($0.entry.isDeleted || $0.entry.edited != .no) && low <= $0.place && $0.place <= high
+    }
   }
 
   package func edited(received: Range<UInt64>) -> [LogRow] {

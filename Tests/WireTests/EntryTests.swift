@@ -2,7 +2,23 @@
 import Base
 import Foundation
 import Testing
-import Wire
+@testable import Wire
+
+/// The data of a `get_entries` answer.
+private func entryPage(
+  of document: Document, at data: Document.Node, zoneOffsetMinutes: Int
+) throws -> EntryPage {
+  try EntryReader(
+    messages: MessageReader(document: document, zoneOffsetMinutes: zoneOffsetMinutes)
+  ).page(data)
+}
+
+/// A frame of type `entries_new`.
+private func entryPush(of document: Document, zoneOffsetMinutes: Int) throws -> EntryPush {
+  try EntryReader(
+    messages: MessageReader(document: document, zoneOffsetMinutes: zoneOffsetMinutes)
+  ).push(document.root)
+}
 
 @Suite struct EntryTests {
   private func page(_ data: String) throws -> EntryPage {
@@ -14,7 +30,7 @@ import Wire
     do {
       _ = try page(data)
       return nil
-    } catch let error as UnreadEntries {
+    } catch let error as Unread {
       return "\(error.reason)"
     }
   }
@@ -139,7 +155,7 @@ import Wire
       do {
         _ = try push(json)
         Issue.record("it is taken: \(json)")
-      } catch let error as UnreadEntries {
+      } catch let error as Unread {
         #expect("\(error.reason)" == reason)
       }
     }

@@ -119,7 +119,7 @@ import Wire
       #expect(String(validating: update.ref, as: UTF8.self) != nil)
       #expect(failure(Array(frame.bytes[update.raw])) == nil)
       #expect(failure(encodedReply(ref: update.ref, account: frame.account)) == nil)
-      #expect(!update.isBroken || effects.isEmpty && !update.isKnown)
+      #expect(update.fault == nil || effects.isEmpty && !update.isKnown)
     case .response, .entries, .unknown:
       break
     }

@@ -33,7 +33,7 @@ import Wire
         check(push.effects, json)
       case .update(let update):
         if update.isKnown { entities.insert(text(update.entity)) }
-        #expect(!update.isBroken && !update.effects.isEmpty, "\(json)")
+        #expect(update.fault == nil && !update.effects.isEmpty, "\(json)")
         check(update.effects, json)
       case .entries(let push):
         entries += push.items.count

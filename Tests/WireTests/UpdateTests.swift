@@ -28,7 +28,7 @@ func readUpdate(_ json: String) throws -> Update {
 
   private func effects(_ action: String, _ entity: String, _ items: String) throws -> [Effect] {
     let update = try readUpdate(update(action, entity, items))
-    #expect(update.isKnown && !update.isBroken && update.entity == bytes(entity))
+    #expect(update.isKnown && update.fault == nil && update.entity == bytes(entity))
     return update.effects
   }
 
@@ -49,7 +49,7 @@ func readUpdate(_ json: String) throws -> Update {
     let update = try readUpdate(json)
     #expect(update.ref == bytes("ab") && update.silent && update.action == .new)
     #expect(text(bytes(json)[update.raw]) == object)
-    #expect(update.effects.isEmpty && update.isKnown && !update.isBroken)
+    #expect(update.effects.isEmpty && update.isKnown && update.fault == nil)
     #expect(try frame(json).account == bytes("personal"))
     let bare = try readUpdate(
       #"{"type":"update","payload":{"ref":"1","action":"update","payload":{"entity":"profile","#
@@ -218,7 +218,7 @@ func readUpdate(_ json: String) throws -> Update {
     ] {
       let json = envelope(object)
       let update = try readUpdate(json)
-      #expect(!update.isKnown && !update.isBroken)
+      #expect(!update.isKnown && update.fault == nil)
       #expect(update.effects == [.unknown(name: update.entity, body: update.raw)])
       #expect(text(bytes(json)[update.raw]) == object)
     }
@@ -237,7 +237,7 @@ func readUpdate(_ json: String) throws -> Update {
   func aBrokenUpdateKeepsItsRef(_ object: String) throws {
     let json = envelope(object)
     let update = try readUpdate(json)
-    #expect(update.ref == bytes("r") && update.isBroken && !update.isKnown)
+    #expect(update.ref == bytes("r") && update.fault != nil && !update.isKnown)
     #expect(update.effects.isEmpty)
     #expect(text(bytes(json)[update.raw]) == object)
   }
@@ -271,7 +271,7 @@ func readUpdate(_ json: String) throws -> Update {
     #expect(try full(Limits.pageItemsMax - 1).effects.count == Limits.pageItemsMax - 1)
     #expect(try full(Limits.pageItemsMax).effects.count == Limits.pageItemsMax)
     let over = try full(Limits.pageItemsMax + 1)
-    #expect(over.isBroken && over.effects.isEmpty && over.ref == bytes("r1"))
+    #expect(over.fault != nil && over.effects.isEmpty && over.ref == bytes("r1"))
     #expect(over.skipped?.topics == [])
   }
 
@@ -290,7 +290,7 @@ func readUpdate(_ json: String) throws -> Update {
     let most = Limits.listItemsMax
     for (rooms, named) in [(2, 2), (most, most), (most + 1, nil)] {
       let over = try readUpdate(update(action, entity, items(rooms, 2 * most + 1)))
-      #expect(over.isBroken && over.effects.isEmpty)
+      #expect(over.fault != nil && over.effects.isEmpty)
       let skipped = try #require(over.skipped)
       #expect(skipped.topics == SkippedList.Topics(topics))
       #expect(skipped.conversations?.count == (topics.isEmpty ? 0 : named))

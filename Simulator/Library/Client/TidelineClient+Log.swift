@@ -32,7 +32,7 @@ package enum LogFaults {
   static var sought: [String] {
     #if DEBUG
       LogFault.allCases.map(\.rawValue).filter { !leftToRules.contains($0) }
-        + EngineFault.ofLogs.map(\.rawValue)
+        + EngineFault.allCases.filter(\.isOfLogs).map(\.rawValue)
     #else
       []
     #endif

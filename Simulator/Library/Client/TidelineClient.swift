@@ -290,8 +290,6 @@ package final class TidelineClient: SimulatedClient {
     try client.forget(conversation: conversation, id: id)
   }
 
-  package func knowsListings() throws -> Bool { try client.knowsListings() }
-
   package func state() throws -> SimState {
     let state = try client.state()
     return SimState(

@@ -28,9 +28,6 @@ package enum EngineFault: String, CaseIterable, Sendable {
   case olderAnswerReplaces
   /// An operation whose answer came stays open, though the log tells of it.
   case answeredStaysOpen
-
-  /// Those that only a server with a log can show.
-  package static let ofLogs: [EngineFault] = [.answeredStaysOpen]
 }
 
 extension Profile {

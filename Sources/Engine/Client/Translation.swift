@@ -1,5 +1,5 @@
 /// From the errors and values of the modules below to the engine's own, once.
-package import Base
+internal import Base
 internal import Store
 internal import Timeline
 internal import Vault
@@ -158,9 +158,4 @@ extension BadItem {
     default: all.first { $0.code == code }?.text
     }
   }
-}
-
-/// The words for the reason of a quarantined item, by its number in the file.
-package func quarantineReason(_ code: Int64) -> StaticText? {
-  BadItem.text(code: code)
 }

@@ -83,12 +83,6 @@ package struct RetentionService {
     return isIdle ? ms : ms < 0 ? Self.pauseMs : min(ms, Self.pauseMs)
   }
 
-  /// Entries of the feed that were read for what is not told yet: the cost that tests hold to what
-  /// came.
-  package func entriesRead() throws(Failure) -> Int {
-    try client.input { engine, _ throws(Failure) in engine.memory.retention.untold.read }
-  }
-
   /// What a purge must know of screens.
   private func screens(
     _ windows: WindowRegistry, _ scheduler: SyncScheduler, isUp: Bool

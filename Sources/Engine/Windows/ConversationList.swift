@@ -127,13 +127,6 @@ extension Client {
       }
     }
   }
-
-  /// Who is typing in a conversation, in the order in which they began.
-  package func typing(conversation: [UInt8]) throws(Failure) -> [[UInt8]] {
-    try check(conversation)
-    try ensureOpen()
-    return snapshot.withLock { $0.typing.users[conversation] ?? [] }
-  }
 }
 
 extension WindowDiff {

@@ -216,11 +216,6 @@ package struct IncomingMessage: Equatable, Sendable {
   /// The payload as it came, for a server that tells no client ids. Not stored.
   package var sentPayload: [UInt8]?
 
-  package var readByMe: Bool {
-    get { flags.contains(.readByMe) }
-    set { if newValue { flags.insert(.readByMe) } else { flags.remove(.readByMe) } }
-  }
-
   package var position: Position { Position(time: order, rank: rank, id: id) }
 
   /// One column has both: what is sealed is not searched.

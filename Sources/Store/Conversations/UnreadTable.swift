@@ -283,12 +283,6 @@ extension UnreadTable {
     try noteLastRead(id, in: cid)
   }
 
-  /// Whether a message stands at the read marker or below it.
-  package func isRead(_ id: [UInt8], in cid: Int64) throws(StoreFailure) -> Bool {
-    guard let row = try tx.row(id, cid) else { return false }
-    return !(try tx.tally(cid).isAboveMarker(row.position))
-  }
-
   private func takeNamed(_ position: Position, in cid: Int64) throws(StoreFailure) {
     guard try tx.tally(cid).named == position.id else { return }
     try name(nil, in: cid)

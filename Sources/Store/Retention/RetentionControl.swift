@@ -11,8 +11,6 @@ package struct RetentionControl {
     tables = RoomTables(connection: try tx.connection)
   }
 
-  package var isOn: Bool { tables.isOn }
-
   /// Begins to count what is stored. False where that was begun before.
   package func switchOn() throws(StoreFailure) -> Bool {
     if tables.isOn {
@@ -32,8 +30,6 @@ package struct RetentionControl {
 
   /// Counts a slice; whether all is counted.
   package func count() throws(StoreFailure) -> Bool { try tables.count() }
-
-  package func isCounted() throws(StoreFailure) -> Bool { try tables.isCounted() }
 
   package func room(_ cid: Int64) throws(StoreFailure) -> Room { try tables.room(cid) }
 

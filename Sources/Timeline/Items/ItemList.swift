@@ -103,8 +103,6 @@ package struct ItemList: Sendable {
 extension ItemList {
   package var count: Int { tree.total[.items] }
   package var rowCount: Int { tree.total[.rows] }
-  /// Senders that are kept by name.
-  package var senderCount: Int { senderTable.count }
 
   /// From a place in the list to one from the oldest end, or back.
   func turned(_ index: Int) -> Int { isReversed ? count - 1 - index : index }

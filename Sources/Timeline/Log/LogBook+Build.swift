@@ -235,7 +235,7 @@ extension LogBook {
   mutating func refute(
     around id: [UInt8], _ run: LogRun, _ moving: inout Moving
   ) throws(Table.Failure) -> Bool {
-    guard !profile.hasTwoOrders, let at = try range(of: id) else { return false }
+    guard let at = try range(of: id) else { return false }
     let mine = ranges[at]
     var isRolledBack = false
     for index in ranges.indices.reversed() where index != at {

@@ -199,7 +199,7 @@ extension LogBook {
   }
 
   private func isGone(_ row: LogRow, before request: UInt64) -> Bool {
-    (row.stored < request || isPlanted(.laterIsGone)) && !profile.hasTwoOrders
+    row.stored < request || isPlanted(.laterIsGone)
   }
 
   private mutating func beyond(
@@ -213,7 +213,7 @@ extension LogBook {
     let isEnd = side == .below ? part.isBottom : part.isTop
     let claim = side == .below ? run.start : run.present
     let isAttached = isEnd && !part.range.isUnverified || isPlanted(.splitForgotten)
-    guard let claim, !profile.hasTwoOrders else { return isAttached ? .attached : .split }
+    guard let claim else { return isAttached ? .attached : .split }
     if side == .below, isPlanted(.purgedStays) { return isAttached ? .attached : .split }
     let rows = try table.rows(from: low, through: high)
     if isAttached, rows.allSatisfy({ !isGone($0, before: claim.request) }) { return .attached }

@@ -323,9 +323,7 @@ extension LogBook {
   private mutating func dropInside(
     target: [UInt8], _ other: Int, of row: LogRow, _ mine: Int
   ) throws(Table.Failure) -> Bool {
-    guard !ranges[other].isUnverified, !profile.hasTwoOrders, let low = try table.row(target) else {
-      return false
-    }
+    guard !ranges[other].isUnverified, let low = try table.row(target) else { return false }
     let rows = try table.rows(from: ranges[other].low, through: ranges[other].high)
     for high in rows {
       guard let id = high.entry.change?.target, let base = try table.row(id),
@@ -373,7 +371,7 @@ extension LogBook {
   private mutating func drop(
     _ index: Int, impossibleBelow range: LogRange, _ claim: LogClaim
   ) throws(Table.Failure) -> Bool {
-    guard !range.isUnverified, !ranges[index].isByTime, !profile.hasTwoOrders else { return false }
+    guard !range.isUnverified, !ranges[index].isByTime else { return false }
     let rows = try table.rows(from: ranges[index].low, through: ranges[index].high)
     var isImpossible = false
     for row in rows {

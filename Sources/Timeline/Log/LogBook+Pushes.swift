@@ -158,41 +158,4 @@ extension LogBook {
     }
     try review()
   }
-
-  // MARK: Retention
-
-  /// Takes out up to so many entries from the older end of the lowest range, never the last of the
-  /// newest range, and not beyond a change of something that stays. Gives how many went.
-  package mutating func trim(_ count: Int) throws(Table.Failure) -> Int {
-    guard let lowest = ranges.first else { return 0 }
-    let keepsLast = ranges.count == 1 || newest == 0
-    var gone = 0
-    for row in try table.rows(from: lowest.low, through: lowest.high) {
-      guard gone < count, !keepsLast || row.place < lowest.high else { break }
-      if let target = row.entry.change?.target, !isPlanted(.trimsChanges),
-        try table.row(target) != nil
-      {
-        break
-      }
-      try drop(row)
-      gone += 1
-    }
-    guard gone > 0 else { return 0 }
-    guard let next = try table.first(above: lowest.low - 1, through: lowest.high) else {
-      ranges.removeFirst()
-      return gone
-    }
-    ranges[0].low = next.place
-    if isPlanted(.trimmedClaims) { return gone }
-    ranges[0].start = nil
-    ranges[0].lower = try tokens(ranges[0].lower, in: ranges[0])
-    if ranges.count > 1 {
-      // It may stand elsewhere now than at the start.
-      let rows = try table.rows(from: ranges[0].low, through: ranges[0].high)
-      var changes = rows.filter { $0.entry.change?.target != nil }
-      for row in rows { changes += try self.changes(of: row.id, besides: 0) }
-      try arrange(around: rows[0].id, changes: changes)
-    }
-    return gone
-  }
 }

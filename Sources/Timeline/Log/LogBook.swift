@@ -125,11 +125,6 @@ package struct LogBook<Table: LogTable> {
     return isPlanted(.oldTokenCounts)
   }
 
-  /// What lies between the lowest and the highest place is told in full (rule 27): content,
-  /// deletions and annotations as of the highest, without what was deleted since, as it was read in
-  /// the range's connection and in the epoch of the facts.
-  package var certificates: [LogRange] { ranges.filter { !$0.isUnverified } }
-
   /// Up to where nothing is claimed of what messages show, since an unverified change tells
   /// neither what it does nor to what: it was first seen as taken away, and may have been given
   /// back. Nil where there is none.
@@ -141,7 +136,7 @@ package struct LogBook<Table: LogTable> {
   ///
   /// - Parameter issued: how many requests had been issued when it said so.
   package func lacks(_ id: [UInt8], answered issued: UInt64) throws(Table.Failure) -> Bool {
-    guard try table.row(id) == nil, !profile.hasTwoOrders else { return false }
+    guard try table.row(id) == nil else { return false }
     if let empty = facts.empty { return empty.request > issued || isPlanted(.lostTooEarly) }
     for range in ranges where !range.isUnverified && range.start != nil {
       guard let present = range.present else { continue }

@@ -48,11 +48,6 @@ package protocol LogTable {
   mutating func remove(_ id: [UInt8]) throws(Failure)
 }
 
-extension LogTable {
-  /// The lowest entry of which nothing is claimed.
-  package func unclaimed() throws(Failure) -> LogRow? { try unclaimed(above: .min) }
-}
-
 /// A change of reactions, and whether a change names it in turn.
 package struct LogReaction: Sendable {
   package var row: LogRow

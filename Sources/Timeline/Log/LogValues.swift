@@ -36,9 +36,6 @@ package struct LogEntry: Equatable, Sendable {
     self.edited = edited
     self.content = content
   }
-
-  /// It shows what a later entry did to it.
-  package var isMarkedInPlace: Bool { isDeleted || edited != .no }
 }
 
 package enum LogEditedInPlace: Equatable, Sendable {
@@ -251,8 +248,6 @@ package struct LogProfile: Equatable, Sendable {
   package var refusesUnknown = false
   /// It names an epoch, another one after each restore.
   package var namesEpoch = false
-  /// Arrival and history differ: nothing is concluded from absence.
-  package var hasTwoOrders = false
   /// Users edit messages of others, too.
   package var othersEdit = false
   /// How many ranges are told apart.
@@ -262,12 +257,9 @@ package struct LogProfile: Equatable, Sendable {
     package var planted: LogFault?
   #endif
 
-  package init(
-    refusesUnknown: Bool = false, namesEpoch: Bool = false, hasTwoOrders: Bool = false
-  ) {
+  package init(refusesUnknown: Bool = false, namesEpoch: Bool = false) {
     self.refusesUnknown = refusesUnknown
     self.namesEpoch = namesEpoch
-    self.hasTwoOrders = hasTwoOrders
   }
 }
 

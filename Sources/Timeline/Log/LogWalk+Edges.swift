@@ -30,9 +30,8 @@ extension LogWalk {
     if let start = range.start, start.request > began || book.isPlanted(.startStays) {
       return .ended(.done)
     }
-    if !hasSearched, let row = try book.bottomRow(of: range) {
-      hasSearched = true
-      search = EdgeSearch(side: .below, range: id, asked: row.id, there: id)
+    if case .firstEntry = detour, let row = try book.bottomRow(of: range) {
+      detour = .search(EdgeSearch(side: .below, range: id, asked: row.id, there: id))
       return .ask(.around(row.id), carried: nil)
     }
     if range.start == nil { return try askDown(book, from: id) }
@@ -50,21 +49,23 @@ extension LogWalk {
     let range = book.ranges[at]
     let far = side == .below ? try book.topRow(of: range) : try book.bottomRow(of: range)
     guard let far, far.id != gone else { return try book.dropRange(of: gone, side, ask) }
-    search = EdgeSearch(side: side, range: far.id, asked: far.id, gone: gone, there: far.id)
+    detour = .search(
+      EdgeSearch(side: side, range: far.id, asked: far.id, gone: gone, there: far.id))
   }
+
+  var search: EdgeSearch? { if case .search(let search) = detour { search } else { nil } }
 
   /// The server has what was asked for.
   mutating func searchOn<Table: LogTable>(
-    found page: LogPage, of ask: LogAsk, in book: inout LogBook<Table>
+    _ known: EdgeSearch, found page: LogPage, of ask: LogAsk, in book: inout LogBook<Table>
   ) throws(Table.Failure) {
-    guard var search, let gone = search.gone, let at = try book.range(of: search.range),
+    var search = known
+    detour = .none
+    guard let gone = search.gone, let at = try book.range(of: search.range),
       let edge = try book.table.row(gone)?.place, book.ranges[at].holds(edge),
       (search.side == .below ? book.ranges[at].start : book.ranges[at].present)
         .map({ $0.request < ask.request }) ?? true
-    else {
-      search = nil
-      return
-    }
+    else { return }
     let entries = search.side == .below ? page.entries : page.entries.reversed()
     for entry in entries {
       guard let row = try book.table.row(entry.id), book.ranges[at].holds(row.place) else {
@@ -73,48 +74,41 @@ extension LogWalk {
       if search.side == .below ? row.place > edge : row.place < edge { search.there = row.id }
       break
     }
-    self.search = search
-    try halve(in: &book)
+    try halve(search, in: &book)
   }
 
   /// It does not have it.
   mutating func searchOn<Table: LogTable>(
-    _ ask: LogAsk, in book: inout LogBook<Table>
+    _ known: EdgeSearch, _ ask: LogAsk, in book: inout LogBook<Table>
   ) throws(Table.Failure) {
-    guard var search else { return }
+    var search = known
+    detour = .none
     let isFirst = search.gone == nil
     if search.asked == search.there {
       // Nothing of the range is in the log.
-      self.search = nil
       return try book.dropRange(of: search.asked, search.side, ask)
     }
     search.gone = search.asked
     search.asked = search.there
-    self.search = search
-    if !isFirst { try halve(in: &book) }
+    if isFirst { detour = .search(search) } else { try halve(search, in: &book) }
   }
 
   /// Whom to ask next; where nobody is left between the two, all beyond is split off, and pages say
   /// what of it there still is.
   private mutating func halve<Table: LogTable>(
-    in book: inout LogBook<Table>
+    _ known: EdgeSearch, in book: inout LogBook<Table>
   ) throws(Table.Failure) {
-    guard let known = search, let gone = known.gone, let outer = try book.table.row(gone)?.place,
+    guard let gone = known.gone, let outer = try book.table.row(gone)?.place,
       let inner = try book.table.row(known.there)?.place, outer != inner,
       (outer < inner) == (known.side == .below)
-    else {
-      search = nil
-      return
-    }
+    else { return }
     let (low, high) = (Swift.min(outer, inner), Swift.max(outer, inner))
     let middle = low / 2 + high / 2
     var row = try book.table.last(below: middle.saturating(plus: 1), from: low + 1)
     if row == nil { row = try book.table.first(above: middle, through: high - 1) }
-    if let row {
-      search?.asked = row.id
-    } else {
-      search = nil
-      try book.splitOff(known.side, of: known.there)
-    }
+    guard let row else { return try book.splitOff(known.side, of: known.there) }
+    var next = known
+    next.asked = row.id
+    detour = .search(next)
   }
 }

@@ -8,8 +8,6 @@ package struct LogWalk: Sendable {
   package enum Goal: Equatable, Sendable {
     /// Everything since the newest that is known, up to the present.
     case present
-    /// The present, and down to the start; what is doubted is read again.
-    case whole
     case entry([UInt8])
     /// Further down, or up, from the range that holds an entry. Who walks says when it is enough.
     case down(from: [UInt8])
@@ -30,8 +28,24 @@ package struct LogWalk: Sendable {
     case notFound
   }
 
+  /// What is asked before the goal itself is.
+  enum Detour {
+    case none
+    /// What is behind a token that a page left, and that touches nothing known.
+    case floating(LogToken, carried: LogClaim?)
+    case seek(Seek)
+    case search(EdgeSearch)
+    /// A token has led through what is known: its last entry is asked for, and what tokens there
+    /// are stay, should it not be found.
+    case jump
+    /// Neither a token nor an entry leads on: the newest page is asked for, once.
+    case newest
+    /// Where a log starts its first entry says.
+    case firstEntry
+  }
+
   /// An end without a token that is known is looked for by ids: its own, then some further inward.
-  private struct Seek {
+  struct Seek {
     var end: [UInt8]
     var id: [UInt8]
     /// How far inward that is.
@@ -54,21 +68,12 @@ package struct LogWalk: Sendable {
   private var head: [UInt8]?
   /// How many answers in a row brought nothing. Who walks on elsewhere takes it along.
   package private(set) var idle: Int
-  private var floating: (token: LogToken, carried: LogClaim?)?
-  private var seek: Seek?
-  var search: EdgeSearch?
-  var hasSearched = false
-  private var isFound: Bool?
-  private var hasFailed = false
-  /// No entry was asked for in vain.
+  var detour = Detour.none
+  /// How it ends once no detour is left.
+  private var end: End?
+  /// No entry was asked for that the server did not find.
   package private(set) var findsEntries = true
-  /// A token has led through what is known: its last entry is asked for, and what tokens there are
-  /// stay, should it not be found.
-  private var jumps = false
-  /// What `turnToNewest` wants.
-  private var newestPage = NewestPage.unasked
-
-  private enum NewestPage { case unasked, wanted, had }
+  private var turnedToNewest = false
 
   package init<Table: LogTable>(
     _ goal: Goal, _ book: LogBook<Table>, idle: Int = 0
@@ -85,6 +90,7 @@ package struct LogWalk: Sendable {
     head = try Self.top(newest, book)
     lastKnown = try Self.last(Self.lastMax, of: book)
     if case .up(let id) = goal { head = id }
+    if case .start = goal { detour = .firstEntry }
   }
 
   private static let lastMax = 8
@@ -116,29 +122,26 @@ package struct LogWalk: Sendable {
   package mutating func next<Table: LogTable>(
     _ book: LogBook<Table>
   ) throws(Table.Failure) -> Next {
-    if hasFailed { return .ended(.gap) }
-    if idle >= Self.idleMax, !book.isPlanted(.endlessWalk) { return .ended(.gap) }
-    if newestPage == .wanted { return .ask(.newest, carried: nil) }
-    if let seek { return .ask(.around(seek.id), carried: nil) }
-    if let search { return .ask(.around(search.asked), carried: nil) }
-    if let floating { return .ask(.before(floating.token), carried: floating.carried) }
-    if case .entry(let id) = goal {
-      switch isFound {
-      case true?: return .ended(.done)
-      case false?: return .ended(.notFound)
-      case nil: return .ask(.around(id), carried: nil)
-      }
+    if end == .gap || idle >= Self.idleMax && !book.isPlanted(.endlessWalk) { return .ended(.gap) }
+    switch detour {
+    case .newest: return .ask(.newest, carried: nil)
+    case .seek(let seek): return .ask(.around(seek.id), carried: nil)
+    case .search(let search): return .ask(.around(search.asked), carried: nil)
+    case .floating(let token, let claim): return .ask(.before(token), carried: claim)
+    case .none, .jump, .firstEntry: break
     }
+    if let end { return .ended(end) }
     switch goal {
+    case .entry(let id): return .ask(.around(id), carried: nil)
     case .down(let id): return try askDown(book, from: id)
     case .up(let id): return try askUp(book, from: id)
     case .start(let id): return try askStart(book, of: id)
-    case .present, .whole, .entry: break
+    case .present: break
     }
     if let empty = book.facts.empty, empty.request > began { return .ended(.done) }
     guard let newest = book.newest, let claim = book.ranges[newest].present, claim.request > began
     else { return try askPresent(book) }
-    return try askBelow(book, book.ranges[newest])
+    return try askGap(book, book.ranges[newest])
   }
 
   func askDown<Table: LogTable>(
@@ -149,12 +152,21 @@ package struct LogWalk: Sendable {
     }
     let range = book.ranges[at]
     if range.start != nil { return .ended(.done) }
+    return try askBelow(book, range)
+  }
+
+  /// What lies below a range: by its token, or around its lowest entry.
+  private func askBelow<Table: LogTable>(
+    _ book: LogBook<Table>, _ range: LogRange
+  ) throws(Table.Failure) -> Next {
     if !jumps, let token = range.lower.first(where: book.isUsable) {
       return .ask(.before(token), carried: nil)
     }
     guard let row = try book.bottomRow(of: range) else { return .ended(.gap) }
     return .ask(.around(row.id), carried: nil)
   }
+
+  private var jumps: Bool { if case .jump = detour { true } else { false } }
 
   /// Where an answer has left something out, the way up is the way down from what it showed.
   private func askUp<Table: LogTable>(
@@ -186,7 +198,7 @@ package struct LogWalk: Sendable {
   }
 
   /// What lies between the newest page and what was known, and below that.
-  private mutating func askBelow<Table: LogTable>(
+  private func askGap<Table: LogTable>(
     _ book: LogBook<Table>, _ range: LogRange
   ) throws(Table.Failure) -> Next {
     let isJoined: Bool
@@ -196,22 +208,7 @@ package struct LogWalk: Sendable {
       // Of a log that was known to be empty all is new.
       isJoined = lastKnown == nil || range.start != nil
     }
-    if isJoined, goal == .present || range.start != nil {
-      if goal == .whole, let start = range.start, start.connection < book.facts.connection,
-        let row = try book.topRow(of: range), !hasSearched
-      {
-        return try askStart(book, of: row.id)
-      }
-      if goal == .whole, let row = try book.table.unclaimed() {
-        return .ask(.around(row.id), carried: nil)
-      }
-      return .ended(.done)
-    }
-    if !jumps, let token = range.lower.first(where: book.isUsable) {
-      return .ask(.before(token), carried: nil)
-    }
-    guard let row = try book.bottomRow(of: range) else { return .ended(.gap) }
-    return .ask(.around(row.id), carried: nil)
+    return isJoined ? .ended(.done) : try askBelow(book, range)
   }
 
   // MARK: What came of it
@@ -220,19 +217,23 @@ package struct LogWalk: Sendable {
   package mutating func take<Table: LogTable>(
     _ page: LogPage, of ask: LogAsk, behind below: [UInt8]? = nil, into book: inout LogBook<Table>
   ) throws(Table.Failure) {
-    if let found = seek, case .around(let id) = ask.place {
-      if found.distance > 0 { try book.splitOff(found.side, of: id) }
-      seek = nil
+    if case .seek(let found) = detour, case .around(let id) = ask.place, found.distance > 0 {
+      try book.splitOff(found.side, of: id)
     }
-    floating = nil
-    jumps = false
-    if case .newest = ask.place, newestPage == .wanted { newestPage = .had }
+    let searched = search
+    if searched == nil { detour = .none }
     let outcome = try book.take(page, of: ask, behind: below)
-    if let token = outcome.floating { floating = (token, outcome.carried) }
-    if case .entry(let id) = goal { isFound = try book.table.row(id) != nil }
+    if searched == nil, let token = outcome.floating {
+      detour = .floating(token, carried: outcome.carried)
+    }
+    if case .entry(let id) = goal { end = try book.table.row(id) != nil ? .done : .notFound }
     if case .after(let token) = ask.place, outcome.isDetached {
       // It goes on from there; where nothing came of it, the newest page says more.
-      if let id = outcome.id { head = id } else if floating == nil { book.removeCursor(token) }
+      if let id = outcome.id {
+        head = id
+      } else if outcome.floating == nil {
+        book.removeCursor(token)
+      }
     }
     if case .before(let token) = ask.place, outcome.isEmpty, page.before == nil,
       token.connection != ask.connection
@@ -245,16 +246,22 @@ package struct LogWalk: Sendable {
     {
       // It leads nowhere, or in a circle: the way goes on by ids.
       book.removeCursor(token)
-      jumps = findsEntries
+      jump()
     }
     if case .up = goal, case .after = ask.place, !outcome.isEmpty, !outcome.isProgress,
       !outcome.isConfirming, !outcome.isDetached
     {
-      jumps = findsEntries
+      jump()
     }
-    if case .around = ask.place, !outcome.isProgress { findsEntries = false }
-    if case .around = ask.place, search != nil { try searchOn(found: page, of: ask, in: &book) }
+    if case .around = ask.place {
+      if !outcome.isProgress { findsEntries = false }
+      if let searched { try searchOn(searched, found: page, of: ask, in: &book) }
+    }
     if outcome.isProgress { idle = 0 } else if !outcome.isConfirming { idle += 1 }
+  }
+
+  private mutating func jump() {
+    if findsEntries, case .none = detour { detour = .jump }
   }
 
   /// The server does not know the token that was asked (rule 6).
@@ -262,7 +269,7 @@ package struct LogWalk: Sendable {
     _ ask: LogAsk, in book: inout LogBook<Table>
   ) throws(Table.Failure) {
     idle += 1
-    floating = nil
+    detour = .none
     guard let token = ask.token else { return }
     book.removeCursor(token)
     guard let id = token.id, let at = try book.range(of: id) else { return }
@@ -273,7 +280,7 @@ package struct LogWalk: Sendable {
     let last = side == .above ? try book.topRow(of: range) : try book.bottomRow(of: range)
     guard let last else { return }
     let end = book.isPlanted(.tokenStaysEnd) ? id : last.id
-    seek = Seek(end: end, id: end, side: side)
+    detour = .seek(Seek(end: end, id: end, side: side))
   }
 
   /// The server does not have the entry that was asked for by its id.
@@ -282,19 +289,22 @@ package struct LogWalk: Sendable {
   ) throws(Table.Failure) {
     idle += 1
     findsEntries = false
-    jumps = false
+    let before = detour
+    if search == nil { detour = .none }
     guard case .around(let id) = ask.place else { return }
-    if case .entry = goal, seek == nil {
-      isFound = false
+    var sought: Seek?
+    switch (before, goal) {
+    case (.seek(let seek), _): sought = seek
+    case (_, .entry):
+      end = .notFound
       return
+    case (.search(let search), _): return try searchOn(search, ask, in: &book)
+    default: sought = try Self.seek(id, in: book)
     }
-    if seek == nil, search != nil { return try searchOn(ask, in: &book) }
-    if seek == nil { seek = try Self.seek(id, in: book) }
-    guard var seek else {
+    guard var seek = sought else {
       try book.lost(id)
       return
     }
-    self.seek = nil
     guard let end = try book.table.row(seek.end), let at = book.range(holding: end.place) else {
       return
     }
@@ -306,7 +316,7 @@ package struct LogWalk: Sendable {
       : try book.table.row(seek.distance, above: end.place, through: range.high)
     guard let row else { return try searchInward(from: seek.id, seek.side, ask, in: &book) }
     seek.id = row.id
-    self.seek = seek
+    detour = .seek(seek)
   }
 
   /// The first or the last entry of a range was asked for since the end has no token, and is gone.
@@ -326,24 +336,22 @@ package struct LogWalk: Sendable {
   /// The server has no way to ask around an entry.
   package mutating func isUnsupported() {
     idle += 1
-    seek = nil
     findsEntries = false
-    if jumps {
-      jumps = false
-      return
-    }
+    let before = detour
+    detour = .none
+    switch (before, goal) {
+    case (.jump, _): return
     // Where a log starts only its first entry says.
-    switch goal {
-    case .start, .whole: if search != nil { hasFailed = true }
-    case .present, .entry, .down, .up: search = nil
+    case (.search, .start): end = .gap
+    default: if !turnToNewest() { end = .gap }
     }
-    if !hasFailed, !turnToNewest() { hasFailed = true }
   }
 
   /// Where neither a token nor an entry leads on the newest page does, once.
   package mutating func turnToNewest() -> Bool {
-    guard newestPage == .unasked else { return false }
-    newestPage = .wanted
+    guard !turnedToNewest else { return false }
+    turnedToNewest = true
+    detour = .newest
     return true
   }
 }

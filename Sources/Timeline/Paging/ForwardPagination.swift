@@ -72,17 +72,6 @@ package struct ForwardPagination: Equatable, Sendable {
     if stuck == 1 { self.index = Swift.max(0, index) }
   }
 
-  /// The run joined a span that reaches up to `high`, with `count` messages between.
-  package mutating func jump(to high: Position, skipping count: Int) {
-    guard high > self.high else { return }
-    self.high = high
-    edge = CutEdge()
-    beyond = []
-    stepsOver = false
-    reset()
-    index = Swift.max(0, index - count)
-  }
-
   /// Takes the answer to a request.
   /// - Parameters:
   ///   - rows: its readable rows, ascending.

@@ -136,10 +136,6 @@ package struct SpanSet: Equatable, Sendable {
     if spans.count > count { spans.removeFirst(spans.count - count) }
   }
 
-  package mutating func removeAll() {
-    spans = []
-  }
-
   /// The gaps that meet `low ..< high`, oldest first, cut to it.
   package func gaps(in low: Position, high: Position) -> [Span] {
     guard low < high else { return [] }

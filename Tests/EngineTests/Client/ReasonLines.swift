@@ -1,10 +1,12 @@
 /// What the host is told of what was refused, ignored, set aside or mended: the reason of a call,
 /// and the lines of the log.
 import Base
-import Engine
 import Foundation
 import ReferenceServer
 import Testing
+import Wire
+
+@testable import Engine
 
 @Suite struct ReasonLines {
   /// Lines as the host's log has them.
@@ -362,9 +364,9 @@ import Testing
 
   @Test func eachReasonInTheFileHasItsWords() {
     for code in Array(1...34) + [100, 101] {
-      #expect(quarantineReason(Int64(code)) != nil, "\(code)")
+      #expect(BadItem.text(code: Int64(code)) != nil, "\(code)")
     }
-    #expect(quarantineReason(7) == "created_at is missing")
-    #expect(quarantineReason(0) == nil && quarantineReason(35) == nil)
+    #expect(BadItem.text(code: 7) == "created_at is missing")
+    #expect(BadItem.text(code: 0) == nil && BadItem.text(code: 35) == nil)
   }
 }

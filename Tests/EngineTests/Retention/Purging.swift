@@ -1,13 +1,19 @@
 /// Budgets: what goes, what stays, and what is told of it.
 import Base
-import Engine
 import ReferenceServer
 import Store
 import Testing
 import Timeline
 
+@testable import Engine
+
 extension World {
   var keeper: RetentionService { RetentionService(client) }
+
+  /// Entries of the feed that were read to find what is not announced yet.
+  func entriesRead() throws -> Int {
+    try client.input { engine, _ throws(Failure) in engine.memory.retention.untold.read }
+  }
 
   func keep(_ change: (inout Budget) -> Void) throws {
     var budget = Budget()
@@ -301,7 +307,7 @@ extension World {
     let work = try world.keeper.purge()
     var (read, most) = (0, 0)
     for _ in 0..<1_000 where try !work.step(milliseconds: 0).isDone {
-      let now = try world.keeper.entriesRead()
+      let now = try world.entriesRead()
       (read, most) = (now, max(most, now - read))
     }
     #expect(most <= Untold.sliceEntries)

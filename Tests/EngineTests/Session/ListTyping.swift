@@ -105,7 +105,7 @@ import Wire
     #expect(try list.poll()?.ops == [WindowOp(.update, row: 0)])
     #expect(try list.row("r").typing == #"["you","ada"]"#)
     #expect(
-      try world.client.typing(conversation: Array("r".utf8))
+      world.client.typing(conversation: Array("r".utf8))
         == ["you", "ada"].map { Array($0.utf8) })
     // Repeated, it is no change.
     try type("you")

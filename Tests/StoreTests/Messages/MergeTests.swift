@@ -98,7 +98,7 @@ import Testing
     try fixture.apply([message("a", at: 1, "old", readBy: #"["ota"]"#)], cid, issued: 1)
     let stored = try fixture.message("a", cid)
     #expect(text(stored?.readBy) == #"["me","eva","jan","ota"]"#)
-    #expect(stored?.readByMe == true)
+    #expect(stored?.flags.contains(.readByMe) == true)
     #expect(text(stored?.payload) == "x")
   }
 

@@ -47,7 +47,7 @@ import Timeline
       #expect(try tx.annotationTable.enqueueMark(.read, id: bytes("x"), in: other))
     }
     let stored = try #require(try fixture.message("b", cid))
-    #expect(stored.readByMe)
+    #expect(stored.flags.contains(.readByMe))
     #expect(text(stored.readBy) == #"["me"]"#)
   }
 
@@ -145,6 +145,6 @@ import Timeline
       #expect(changed == expected)
     }
     #expect(text(try fixture.message("a", cid)?.readBy) == #"["e\"va"]"#)
-    #expect(try fixture.message("a", cid)?.readByMe == false)
+    #expect(try fixture.message("a", cid)?.flags.contains(.readByMe) == false)
   }
 }

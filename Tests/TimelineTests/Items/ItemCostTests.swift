@@ -1,7 +1,8 @@
 /// What a change of the items costs, counted; and long lists.
 import Base
 import Testing
-import Timeline
+
+@testable import Timeline
 
 @Suite struct ItemCostTests {
   /// A list of so many rows, of which every fifth begins a group of three.
@@ -68,7 +69,7 @@ import Timeline
     let before = fixture.list.memoryBytes
     for number in 100..<3_000 { _ = fixture.add(from: UInt64(number), [0], sender: "\(number)") }
     #expect(fixture.list.count == 100)
-    #expect(fixture.list.senderCount == 100)
+    #expect(fixture.list.senderTable.count == 100)
     #expect(fixture.list.memoryBytes < 2 * before)
   }
 }

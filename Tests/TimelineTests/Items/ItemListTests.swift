@@ -5,7 +5,8 @@
 import Base
 import Glibc
 import Testing
-import Timeline
+
+@testable import Timeline
 
 /// A conversation, a window on it, and its items both ways.
 private struct World {
@@ -227,7 +228,7 @@ private struct World {
     // Those that did not stand still are known from now on.
     for row in still.indices where still[row] == nil { still[row] = window[row]?.number }
     if still.count != window.count { return "the steps of the window lead elsewhere" }
-    return list.senderCount <= window.count ? nil : "senders of no row are kept"
+    return list.senderTable.count <= window.count ? nil : "senders of no row are kept"
   }
 
   /// What is known of rows that are gone, once it is much.

@@ -80,3 +80,17 @@ struct LogScript {
     }.joined(separator: " ")
   }
 }
+
+extension LogBook {
+  /// Takes out up to so many entries of the lowest range, the older ones first. Gives how many.
+  mutating func purgeLowest(_ count: Int) throws(Table.Failure) -> Int {
+    guard let lowest = ranges.first else { return 0 }
+    var gone = 0
+    _ = try purge(from: lowest.low, limit: count) { row in
+      guard row.place <= lowest.high else { return .ends }
+      gone += 1
+      return .goes
+    }
+    return gone
+  }
+}

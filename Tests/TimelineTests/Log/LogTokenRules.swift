@@ -79,7 +79,7 @@ extension LogRuleTests {
     Rule(.endlessWalk) { fault in
       var log = Script(fault)
       try log.page(.newest, Script.entries("b c"), before: "t1", present: true)
-      var walk = try LogWalk(.whole, log.book)
+      var walk = try LogWalk(.down(from: Array("c".utf8)), log.book)
       for count in 0..<100 {
         guard case .ask(let place, _) = try walk.next(log.book) else { return count <= 65 }
         var page = LogPage(entries: [], before: Array("t1".utf8), after: Array("t".utf8))

@@ -1,0 +1,10 @@
+/// What the judges ask of the engine that its facade does not tell.
+@testable internal import Engine
+
+extension TidelineClient {
+  /// Whether pages have told in which way each kind of them is listed: until then they teach no
+  /// order.
+  package func knowsListings() throws -> Bool {
+    try client.input { engine, _ throws(Failure) in engine.memory.ties.isKnown }
+  }
+}
