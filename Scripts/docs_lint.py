@@ -45,8 +45,6 @@ PRIVATE = {"islands?": "detached range", "strands?|stranded": "detached range",
            "to come": "say what there is"}
 # Types of others that pages name.
 FOREIGN_TYPES = {"Codable", "Date", "None", "OSError", "UTF8Span"}
-# Pages that may name what the header calls otherwise now.
-TELLS_OLD_NAMES = ("CHANGELOG.md", "renamed.md")
 NUMBERS = r"\d{3}(?:, \d{3})*"
 DATE = r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])"
 NOTE_HEAD = re.compile(
@@ -376,12 +374,6 @@ def where():
                 yield f"{question}: no function {name} there"
 
 
-def renamed():
-    """The names that the header had before."""
-    text = (ROOT / "docs" / "reference" / "renamed.md").read_text()
-    return set(re.findall(r"^\| `(\w+)`", text, re.MULTILINE))
-
-
 def sentences(header):
     """The header's prose on one line, without comment marks."""
     text = re.sub(r"^\s*/?\*+/?", " ", header, flags=re.MULTILINE)
@@ -410,10 +402,9 @@ def main():
     pages = files("*.md")
     declared = types_declared()
     for path in pages:
-        known = names | renamed() if path.name in TELLS_OLD_NAMES else names
         text, name = path.read_text(), path.relative_to(ROOT)
         trouble += [f"{name}: {why}" for why in [
-            *page(path, known, targets, package, verb_names), *tables(without_code(text))]]
+            *page(path, names, targets, package, verb_names), *tables(without_code(text))]]
         if name.parts[0] == "docs" and str(name) != "docs/reference/statuses.md":
             trouble += [f"{name}: {why}" for why in [
                 *type_names(text, declared), *private_words(text)]]
