@@ -791,7 +791,7 @@ enum {
   TL_MESSAGE_SILENT = 1u << 14   ///< An update of it asked not to notify the user.
 };
 
-/** One message. The views are valid until the batch is freed.
+/** One message.
 
     A pending message is after all others, in the order of sending; `id` is its client id and
     `time_us` is 0. Once confirmed it moves to its position and keeps its `number`. Unconfirmed
@@ -822,8 +822,8 @@ typedef struct tl_message {
 } tl_message;
 
 /** Records and their bytes, in one allocation. Each kind has a function such as #tl_batch_rows,
-    which returns the records, valid until the batch is freed; or NULL and a `*count` of 0 if the
-    batch holds none of that kind. `count` may be NULL. */
+    which returns the records, valid with their views until the batch is freed; or NULL and a
+    `*count` of 0 if the batch holds none of that kind. `count` may be NULL. */
 typedef struct tl_batch tl_batch;
 
 typedef int32_t tl_stop;
@@ -897,8 +897,8 @@ typedef struct tl_query {
   tl_view conversation;
   tl_from from;
   tl_order order;
-  uint64_t number;      ///< For #TL_FROM_BEFORE, #TL_FROM_AFTER: a message's local id.
-  int64_t time_us;      ///< For #TL_FROM_TIME, #TL_FROM_BEFORE_TIME.
+  uint64_t number;      ///< A message's local id.
+  int64_t time_us;
   uint32_t limit;       ///< Visible messages; 0: 50.
   uint32_t reserved;
 } tl_query;
