@@ -84,7 +84,7 @@ package final class Client: Sendable {
   /// What the host's clock says; asked while no lock is held.
   func now() -> Instant { config.clock().bounded }
 
-  /// Whether pages have told in which way each kind of them is listed, for the simulator: until
+  /// Whether pages have shown in which way each kind of them is listed, for the simulator: until
   /// then they teach no order.
   package func knowsListings() throws(Failure) -> Bool {
     try input { engine, _ throws(Failure) in engine.memory.ties.isKnown }

@@ -83,8 +83,8 @@ package struct RetentionService {
     return isIdle ? ms : ms < 0 ? Self.pauseMs : min(ms, Self.pauseMs)
   }
 
-  /// Entries of the feed that were read for what is not told yet: the cost that tests hold to what
-  /// came.
+  /// Entries of the feed that were read to find those that the subscriber lacks: a cost that tests
+  /// compare with the number of new ones.
   package func entriesRead() throws(Failure) -> Int {
     try client.input { engine, _ throws(Failure) in engine.memory.retention.untold.read }
   }

@@ -125,7 +125,7 @@ package struct LogBook<Table: LogTable> {
     return isPlanted(.oldTokenCounts)
   }
 
-  /// What lies between the lowest and the highest place is told in full (rule 27): content,
+  /// All between the lowest and the highest place is known (rule 27): content,
   /// deletions and annotations as of the highest, without what was deleted since, as it was read in
   /// the range's connection and in the epoch of the facts.
   package var certificates: [LogRange] { ranges.filter { !$0.isUnverified } }
