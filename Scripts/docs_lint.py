@@ -34,8 +34,8 @@ WORDS_MAX = 900
 # Of the header, and of all pages together without what scripts write.
 HEADER_WORDS_MAX = 18_000
 PAGES_WORDS_MAX = 60_000
-# A script writes what is between such comments of a page.
-WRITTEN = re.compile(r"^<!-- (?!(?:the )?end\b).*? -->\n.*?^<!-- (?:the )?end\b.*? -->$",
+# A script writes what is between such comments of a page, and appends the nights.
+WRITTEN = re.compile(r"^<!-- (?!(?:the )?end\b).*? -->\n.*?(?:^<!-- (?:the )?end\b.*? -->$|\Z)",
                      re.MULTILINE | re.DOTALL)
 # A page shows a program whole: its block equals the file, which is run.
 WHOLE = (("docs/guide/adapter.md", "python", "examples/python/examples/adapter.py", 60),

@@ -26,7 +26,7 @@ class Lengths(unittest.TestCase):
     def test_words_that_a_script_writes_are_not_counted(self):
         text = ("# Two words\n<!-- results -->\nnot these\n<!-- end -->\nthese three too\n"
                 "<!-- the stages of the last night -->\nnor these\n"
-                "<!-- the end of the stages -->\nlast\n")
+                "<!-- the end of the stages -->\nlast\n<!-- nights -->\n\na night\n")
         self.assertEqual(docs_lint.word_count(text), 3 + 3 + 1)
 
     def test_more_words_than_allowed(self):
