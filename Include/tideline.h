@@ -417,7 +417,7 @@ typedef struct tl_storage {
                     size_t *got);
   /// Writes bytes; the object grows where they end beyond it.
   tl_status (*write)(void *context, const tl_stored *at, uint64_t offset, const tl_view *bytes);
-  /// Sets the object's size.
+  /// Sets the object's size; added bytes are zeros.
   tl_status (*truncate)(void *context, const tl_stored *at, uint64_t size);
   tl_status (*size)(void *context, const tl_stored *at, uint64_t *size);
   /// Makes the object durable.
@@ -707,7 +707,8 @@ typedef struct tl_sync_request {
     time; requests of screens go first. It skips conversations that the server refuses; if another
     one failed it ends with #TL_E_INCOMPLETE. A new connection continues with those left.
 
-    Every sync ends, if need be with #TL_E_INCOMPLETE; the next one continues from there:
+    Every sync ends, if need be with #TL_E_INCOMPLETE; what it fetched stays, and the next one
+    continues from there:
     - after max(needed + 64, 4 * needed) pages, where `needed` is the server's count divided by the
       mean page size;
     - without a count, after `pages_max` pages of #tl_profile;
@@ -1184,7 +1185,7 @@ typedef struct tl_window_config {
 /** Opens a window on a conversation, and keeps the client alive until the window is freed.
 
     It begins empty at version 0; the first #tl_window_poll brings what is cached. While connected
-    it requests what is missing, before any other work. Policies:
+    it requests what is missing, before any other work. What was shown stays. Policies:
     - #TL_POLICY_NETWORK_FIRST: empty until a catch-up on this connection ended, well or not, or
       `limit_ms` is over.
     - #TL_POLICY_NETWORK_ONLY: empty until one ended well; `trouble` says why it did not.
