@@ -12,7 +12,7 @@
     Terms:
     - *position*: where a message is in the order of its conversation.
     - *verified range*: neighbouring messages, with proof by the server that none is missing
-      between. A *gap* is where some may be; a *detached* range is not connected to the newest one.
+      between. A *gap* is where some may be; a *detached* range does not join the newest one.
     - *local id* (`number`): given by the library; *server sequence* (`sequence`): by the server.
     - *catch-up*: a sync of everything newer than the newest verified range.
     - *pending*: written by this user, not confirmed by the server.
@@ -21,10 +21,10 @@
     library, except reads, which run beside the writer. The library installs no signal handler.
     Hooks run inside calls of the host, on its thread, with no lock of the library held.
 
-    Fork: a client belongs to the process that opened it. In a forked child a call on the parent's
-    handle is #TL_E_INVALID and changes nothing, `_close` and `_free` do nothing, and no `drop`
-    runs. Copies of batches, frames, differences and layouts stay usable. The child may open clients
-    of its own, but a file that the parent had open is #TL_E_LOCKED until the child calls `exec`.
+    Fork: in a forked child a call on the parent's handle is #TL_E_INVALID and changes nothing,
+    `_close` and `_free` do nothing, and no `drop` runs. Copies of batches, frames, differences and
+    layouts stay usable. The child may open clients of its own; a file that the parent had open is
+    #TL_E_LOCKED until it calls `exec`.
 
     Memory: inputs are borrowed for the call. Release what the library returns by the `_free`
     function of its type, never by `free`, when no other thread uses it. Every `_free` takes NULL.
@@ -164,16 +164,16 @@ typedef struct tl_client tl_client;
 typedef int32_t tl_truncates;
 enum {
   TL_TRUNCATES_UNKNOWN = 0,
-  TL_TRUNCATES_OLDEST = 1,  ///< The oldest rows; newer ones are cut.
-  TL_TRUNCATES_NEWEST = 2   ///< The newest rows; older ones are cut.
+  TL_TRUNCATES_OLDEST = 1,  ///< Newer rows are cut.
+  TL_TRUNCATES_NEWEST = 2   ///< Older rows are cut.
 };
 
 /** Order of messages with equal `created_at`: by default, as server pages list them.
 
     Until a page covers such messages they are in arrival order, after those known before, and may
-    move once. The first page with two different times shows which way pages of its kind are listed;
-    until then pushed messages stay in arrival order. With #TL_SERVER_SEQUENCE the server sequence
-    orders all messages, with #TL_SERVER_LOG the log.
+    move once. The first page with two times shows which way its kind is listed; before that, pushed
+    messages stay in arrival order. With #TL_SERVER_SEQUENCE the server sequence orders all
+    messages, with #TL_SERVER_LOG the log.
 
     With #TL_TIES_UNKNOWN a count is not #TL_CONVERSATION_UNREAD_EXACT while the read marker stands
     among pushed messages of one time whose order no page has shown. */
@@ -216,8 +216,7 @@ enum {
     - `truncates`, `ties`;
     - #TL_PROFILE_ABSENCE_IS_DELETION, #TL_PROFILE_COUNTS_HIDDEN, #TL_PROFILE_DELETIONS_LATER.
 
-    #TL_SERVER_ENVELOPE is #TL_E_UNSUPPORTED there. Members of #tl_profile about times order
-    nothing. */
+    #TL_SERVER_ENVELOPE is #TL_E_UNSUPPORTED there. */
 enum {
   TL_SERVER_BEFORE = 1u << 0,          ///< `get_messages` takes `before_ts`, `before_id`.
   TL_SERVER_AROUND = 1u << 1,          ///< `get_messages` takes `around_id`, `around_ts`.
@@ -292,7 +291,7 @@ typedef struct tl_opened {
   tl_view payload;   ///< What to keep or send; valid until the call that ran the hook returns.
   uint32_t flags;    ///< `TL_PAYLOAD_` flags.
   uint32_t reserved;
-  /// From `open`: text to search instead of the payload, or empty; valid as `payload`.
+  /// From `open`: text to search instead of the payload; valid as `payload`.
   tl_view searchable;
 } tl_opened;
 
@@ -378,7 +377,7 @@ enum {
 typedef struct tl_stored {
   tl_view name;      ///< `path` of #tl_client_config, 1 to 1,024 bytes without a NUL.
   uint64_t fence;    ///< The caller's number, from `acquire`.
-  tl_object object;  ///< Which object; 0 if the call is about the name.
+  tl_object object;  ///< 0 if the call is about the name.
   uint32_t reserved;
 } tl_stored;
 
@@ -386,10 +385,10 @@ enum {
   TL_STORAGE_BUFFERS = 1u << 0 ///< Unsynced writes are lost when the process is killed.
 };
 
-/** A byte store of the host's own, instead of a file (docs/howto/storage.md). It sees nothing but
+/** A byte store of the host's, instead of a file (docs/howto/storage.md). It sees nothing but
     ciphertext; the library works as on a file. It keeps byte objects by name. Each function but
-    `drop` returns #TL_OK, #TL_E_LOCKED (the caller's number is not the newest any more), #TL_E_FULL
-    or #TL_E_STORAGE, as which any other value counts.
+    `drop` returns #TL_OK, #TL_E_LOCKED (the caller's number is not the newest), #TL_E_FULL or
+    #TL_E_STORAGE, as which any other value counts.
 
     - *Owner*: once another holder has acquired a name, each call with an older number fails with
       #TL_E_LOCKED and changes nothing, even one begun before. The number is checked in the same
@@ -402,8 +401,8 @@ enum {
       changes a crash may keep any part, in any order. After a sync that failed, the client calls
       nothing but `release` and answers #TL_E_STORAGE until it is opened again.
     - *Calls* come from several threads, reads beside one call that changes something, and under
-      locks of the client. A call returns within a time limit of its own, calls nothing of the
-      client, and keeps no pointer. */
+      locks of the client. A call has a time limit of its own, calls nothing of the client, and
+      keeps no pointer. */
 typedef struct tl_storage {
   uint32_t struct_size;
   uint32_t flags;
@@ -450,7 +449,7 @@ typedef struct tl_client_config {
   uint32_t flags;
   tl_view path;               ///< UTF-8 path of the file, or name in `storage`; max 1,024 bytes.
   tl_view key; ///< As `key_kind` says. Copied, wiped when the opening ends.
-  tl_view account; ///< Max 512 bytes, or empty; bound to the file. A frame that names another
+  tl_view account; ///< Max 512 bytes; bound to the file. A frame that names another
                    ///< account is refused, so greet the server with this one.
   tl_view user_id;            ///< The user's id on the server; bound to the file.
   const tl_profile *profile;  ///< The server, or NULL for the default.
@@ -476,7 +475,7 @@ typedef struct tl_client_config {
   void *choose_context;
   tl_drop_hook choose_drop;
   tl_view device; ///< The server's name of this login, max 512 bytes, new after each login. Needed
-                  ///< with #TL_IDEMPOTENCY_DEVICE, else unused.
+                  ///< with #TL_IDEMPOTENCY_DEVICE.
 } tl_client_config;
 
 /** Opens or creates a client's file.
@@ -491,9 +490,9 @@ typedef struct tl_client_config {
         config.key = key;                    // 32 random bytes that the host keeps
         config.user_id = text("eva");
         if (tl_client_open(&config, &client) < 0) puts(tl_last_error());
-    @return #TL_E_KEY, #TL_E_NO_SLOT, #TL_E_CODE, #TL_E_DAMAGED, #TL_E_NOT_OURS, #TL_E_TOO_NEW, #TL_E_LOCKED,
-        #TL_E_MISMATCH (account, user or kind of position), #TL_E_NOT_FOUND, #TL_E_UNSUPPORTED,
-        #TL_E_STORAGE, #TL_E_FULL. */
+    @return #TL_E_KEY, #TL_E_NO_SLOT, #TL_E_CODE, #TL_E_DAMAGED, #TL_E_NOT_OURS, #TL_E_TOO_NEW,
+        #TL_E_LOCKED, #TL_E_MISMATCH (account, user or kind of position), #TL_E_NOT_FOUND,
+        #TL_E_UNSUPPORTED, #TL_E_STORAGE, #TL_E_FULL. */
 TL_API TL_CHECK tl_status
 tl_client_open(const tl_client_config *config, tl_client **out);
 
@@ -538,15 +537,15 @@ TL_API TL_CHECK tl_status tl_client_connected(tl_client *client);
     sync that loses its requests six times in a row ends with #TL_E_TIMEOUT. Requests pause, by a
     deadline of #tl_client_advance,
     - after two connections in a row that ended with a request taken and no answer: for a second
-      from the end of the last one, doubled for each further one, up to a minute, give or take a
+      from the end of the last one, doubled for each further one up to a minute, plus or minus a
       quarter. After six, every sync ends with #TL_E_TIMEOUT, and #TL_SYNC_ALL with
       #TL_E_INCOMPLETE. Any answer ends the pauses;
     - after twelve connections a minute that ended with a request under way.
     @return #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status tl_client_disconnected(tl_client *client);
 
-/** Reports that nothing sent on an earlier connection can reach the server any more, as when the
-    peer closed it.
+/** Reports that nothing sent on an earlier connection can arrive any more, as when the peer closed
+    it.
 
     Sends without an answer are then looked for at once, on this connection or the next; otherwise
     after a time-out of the next connection, and what follows them waits. If the host is wrong, a
@@ -603,9 +602,9 @@ TL_API TL_CHECK tl_status tl_client_advance(tl_client *client, int64_t *wait_ms)
 /** Gives an eventfd that is readable when there are frames to send, changes to pull, ended syncs or
     gaps to draw.
 
-    Poll it; never read or close it. #tl_client_next_frame clears it when it returns #TL_NONE, so
-    drain the frames first, then pull the changes. Offline, #tl_client_advance clears it too, if
-    nothing was signalled since the call before. Valid until the client is freed.
+    Poll it; never read or close it. #tl_client_next_frame clears it with #TL_NONE, so take the
+    frames before the changes. Offline, #tl_client_advance clears it too, if nothing was signalled
+    since the call before. Valid until the client is freed.
     @param out The descriptor, or -1 on failure. */
 TL_API TL_CHECK tl_status tl_client_event_fd(tl_client *client, int32_t *out);
 
@@ -622,7 +621,7 @@ typedef struct tl_state {
   uint32_t syncs_left;         ///< Queued or running.
   uint32_t requests_in_flight;
   uint32_t frames_waiting;
-  uint32_t reconnect_wanted;   ///< 1: this connection is unusable; please reconnect.
+  uint32_t reconnect_wanted;   ///< 1: this connection is unusable; reconnect.
   uint32_t reads_pending;      ///< Read and listened marks that the server has not confirmed.
   uint32_t replies_owed;       ///< Replies to updates not yet reported as sent.
   uint64_t change_seq;         ///< Feed sequence of the newest change.
@@ -675,7 +674,7 @@ enum {
 };
 
 enum {
-  /// Marks messages of others on fetched pages read, whatever the configuration says.
+  /// Marks messages of others on fetched pages read, in any configuration.
   TL_SYNC_MARK_READ = 1u << 0
 };
 
@@ -692,8 +691,8 @@ typedef struct tl_sync_request {
   int64_t age_us;        ///< For #TL_POLICY_MAX_AGE.
 } tl_sync_request;
 
-/** Starts a sync and returns at once. Offline it waits for a connection. An identical sync that
-    waits or runs is joined: its id is returned.
+/** Starts a sync and returns at once. Offline it waits for a connection. An identical one that
+    waits or runs is joined, and its id returned.
 
     With #TL_POLICY_NETWORK_FIRST and #TL_POLICY_NETWORK_ONLY the id is the caller's own, though the
     requests may be shared. #TL_POLICY_MAX_AGE is about new messages: #TL_SYNC_OLDER always
@@ -702,12 +701,11 @@ typedef struct tl_sync_request {
 
     A `limit_ms` expires in #tl_client_advance, which has its deadline. The network has failed when
     it refuses for good, when six times it refuses for now or does not answer, or when the
-    connection is lost. If the server names a time to retry, that is waited for, within `limit_ms`.
+    connection is lost. A time to retry that the server names is waited for, within `limit_ms`.
 
     #TL_SYNC_ALL visits conversations of open windows first, then the others in list order, two at a
-    time; requests of screens go first. It passes over conversations that the server refuses; if
-    another one failed it ends with #TL_E_INCOMPLETE. On a new connection it continues with those
-    left.
+    time; requests of screens go first. It skips conversations that the server refuses; if another
+    one failed it ends with #TL_E_INCOMPLETE. A new connection continues with those left.
 
     Every sync ends, if need be with #TL_E_INCOMPLETE; what it fetched stays, and the next one
     continues from there:
@@ -718,16 +716,14 @@ typedef struct tl_sync_request {
     - #TL_SYNC_CONVERSATIONS also after `pages_max` answers with less than a quarter of what was
       requested, and after 200,000 conversations.
 
-    Servers with #TL_SERVER_LOG do not announce what they purge. #TL_SYNC_LATEST re-checks the start
-    of the log once per connection, as does #TL_SYNC_OLDER when all is known; #TL_SYNC_LIVE and
-    windows do not.
+    With #TL_SERVER_LOG, whose purges are not announced, #TL_SYNC_LATEST re-checks the start once
+    per connection, as does #TL_SYNC_OLDER when all is known; #TL_SYNC_LIVE and windows do not.
     @param out The sync's id. NULL is allowed.
     @return #TL_E_TOO_LARGE, #TL_E_FULL (too many syncs waiting), #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status
 tl_client_sync(tl_client *client, const tl_sync_request *request, uint64_t *out);
 
-/** Cancels a sync. What it fetched stays. Requests with policies that share it, under ids of their
-    own, are still answered.
+/** Cancels a sync. What it fetched stays. Requests with policies that share it are still answered.
     @return #TL_NONE when it had ended, #TL_E_NOT_FOUND. */
 TL_API TL_CHECK tl_status tl_client_cancel(tl_client *client, uint64_t sync);
 
@@ -796,7 +792,7 @@ enum {
   TL_MESSAGE_SILENT = 1u << 14   ///< An update of it asked not to notify the user.
 };
 
-/** One message. The views are valid until the batch is freed.
+/** One message.
 
     A pending message is after all others, in the order of sending; `id` is its client id and
     `time_us` is 0. Once confirmed it moves to its position and keeps its `number`. Unconfirmed
@@ -827,8 +823,8 @@ typedef struct tl_message {
 } tl_message;
 
 /** Records and their bytes, in one allocation. Each kind has a function such as #tl_batch_rows,
-    which returns the records, valid until the batch is freed; or NULL and a `*count` of 0 if the
-    batch holds none of that kind. `count` may be NULL. */
+    which returns the records, valid with their views until the batch is freed; or NULL and a
+    `*count` of 0 if the batch holds none of that kind. `count` may be NULL. */
 typedef struct tl_batch tl_batch;
 
 typedef int32_t tl_stop;
@@ -853,12 +849,12 @@ typedef struct tl_gap {
 /** How complete a page of messages is. A page without rows, of a conversation that was never
     fetched, is not whole and has one gap.
 
-    With #TL_SERVER_LOG a whole page is a snapshot at the entry `as_of_entry`: its messages are as
-    they are after all entries up to `as_of_entry`, the last one of their verified range, less later
-    deletions. The three times are that entry's, 0 if it has none or the page is not whole; they
-    order nothing. `total_count` is -1. Rows without #TL_MESSAGE_STALE were in a page of this
-    connection, or in the range that one of its pages connected to the present. Only a sync tells
-    whether newer entries exist, as of its end. */
+    With #TL_SERVER_LOG the messages of a whole page are as they are after all entries up to
+    `as_of_entry`, the last one of their verified range, less later deletions. The three times are
+    that entry's, 0 if it has none or the page is not whole; they order nothing. `total_count` is
+    -1. Rows without #TL_MESSAGE_STALE were in a page of this connection, or in the range that one
+    of its pages connected to the present. Only a sync tells whether newer entries exist, as of its
+    end. */
 typedef struct tl_coverage {
   uint32_t struct_size;
   /// 1: nothing is missing from the first row to the last; without rows, where it looked.
@@ -898,13 +894,13 @@ enum {
 
 typedef struct tl_query {
   uint32_t struct_size;
-  uint32_t flags;       ///< `TL_QUERY_` flags.
+  uint32_t flags;
   tl_view conversation;
   tl_from from;
   tl_order order;
-  uint64_t number;      ///< For #TL_FROM_BEFORE, #TL_FROM_AFTER: a message's local id.
-  int64_t time_us;      ///< For #TL_FROM_TIME, #TL_FROM_BEFORE_TIME.
-  uint32_t limit;       ///< Visible messages; 0: 50; max 10,000.
+  uint64_t number;      ///< A message's local id.
+  int64_t time_us;
+  uint32_t limit;       ///< Visible messages; 0: 50.
   uint32_t reserved;
 } tl_query;
 
@@ -922,9 +918,8 @@ tl_client_message(tl_client *client, tl_view conversation, tl_view id, tl_batch 
     those of an entry of the change feed.
 
     A full or large batch ends early: continue after the local id of its last row until a batch is
-    empty. The coverage verifies nothing, since rows need not be neighbours. An unknown conversation
-    has no messages.
-    @param limit 0: 50; max 10,000.
+    empty. The coverage verifies nothing. An unknown conversation has no messages.
+    @param limit 0: 50.
     @return #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status
 tl_client_numbered(tl_client *client, tl_view conversation, uint64_t first, uint64_t last,
@@ -948,8 +943,7 @@ enum {
     even if it was removed and arrives again (the last 10,000 are remembered).
 
     Offered:
-    - by a push; with #TL_SERVER_ENVELOPE by nothing else, since the update may say that it is
-      silent;
+    - by a push; with #TL_SERVER_ENVELOPE by nothing else;
     - without an envelope also by the first page that shows a message newer than the first fetch of
       its conversation, whichever request fetched it, also after a list showed it. A gap filled late
       offers old messages: check `time_us`;
@@ -999,16 +993,14 @@ TL_API const tl_message *tl_batch_rows(const tl_batch *batch, size_t *count);
 
 TL_API const tl_change *tl_batch_changes(const tl_batch *batch, size_t *count);
 
-/** Tells how complete the messages of a batch are.
-    @return . */
+/// Tells how complete the messages of a batch are.
 TL_API TL_CHECK tl_status
 tl_batch_coverage(const tl_batch *batch, tl_coverage *out);
 
 /** Gives the one block of memory that holds a batch: records first, bytes behind. For bindings that
-    copy once and slice: every view of the batch points into it. Valid until the batch is freed. */
+    copy once: every view of the batch points into it. */
 TL_API TL_CHECK tl_status tl_batch_block(const tl_batch *batch, tl_view *out);
 
-/// Releases a batch and all its views.
 TL_API void tl_batch_free(tl_batch *batch);
 
 typedef int32_t tl_event_kind;
@@ -1017,8 +1009,8 @@ enum {
   TL_EVENT_TYPING = 2,
   TL_EVENT_CONVERSATION = 3,
   TL_EVENT_POISON = 4,       ///< An update that could not be applied, verbatim.
-  TL_EVENT_MEMBER = 5,       ///< Joined, changed or left; `id` is the user.
-  TL_EVENT_PROFILE = 6,      ///< `id` is the user.
+  TL_EVENT_MEMBER = 5,       ///< Joined, changed or left.
+  TL_EVENT_PROFILE = 6,
   TL_EVENT_FRAME = 7         ///< A whole frame of an unknown type (#TL_PROFILE_UNKNOWN_FRAMES).
 };
 
@@ -1041,7 +1033,7 @@ typedef struct tl_event {
   tl_view conversation;
   tl_view entity;       ///< Name of the entity, or type of the frame.
   tl_view body;         ///< JSON value, verbatim.
-  tl_view id;           ///< Of the conversation, member or profile.
+  tl_view id;           ///< Of the conversation or user.
   uint64_t reserved_words[8];
 } tl_event;
 
@@ -1127,8 +1119,7 @@ typedef struct tl_text {
   tl_view bytes;
 } tl_text;
 
-/** Merges two lists of messages, each a JSON array as the server sends them, without a client: a
-    pure function.
+/** Merges two lists of messages, each a JSON array as the server sends them, without a client.
 
     Rules as in a client: one message an id, ordered by time and id. The newer side wins field by
     field (server version, then edit time, then `more`); read states only grow. A message without
@@ -1201,7 +1192,7 @@ typedef struct tl_window_config {
     - #TL_POLICY_MAX_AGE: a connection requests gaps, but not the newest messages if they are young
       enough.
     - #TL_POLICY_HOST: asks the host's function here and at each poll. Rows that one answer held
-      back are shown by the first poll whose answer does not. A limit counts from the first poll.
+      back are shown by the first poll whose answer does not.
 
         tl_window_config config = {.struct_size = sizeof config, .conversation = text("general")};
         tl_window_open(client, &config, &window);
@@ -1277,7 +1268,7 @@ typedef struct tl_diff {
   const tl_op *ops;
 } tl_diff;
 
-/** Moves a window to the newest committed state and tells what changed.
+/** Moves a window to the newest committed state and gives the steps.
 
     - A gap that a catch-up, due or under way, will fill is held back for `hold_ms`: the row comes
       without #TL_MESSAGE_GAP_BEFORE, and is updated if the gap is still there then. If the catch-up
@@ -1287,22 +1278,22 @@ typedef struct tl_diff {
     - A lost connection makes all rows #TL_MESSAGE_STALE without a step; a row that is verified
       again has one.
     - A window whose rows are all deleted, or that showed the newest messages and lost them, loads
-      again by itself while there is more.
+      again while there is more.
     @return #TL_NONE when no row changed (#tl_window_state may have), #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status tl_window_poll(tl_window *window, tl_diff **out);
 
 TL_API void tl_diff_free(tl_diff *diff);
 
-/** Computes the checksum of a list of rows, 0 if empty. If it differs from that of a difference,
-    the host has applied a step wrongly and reads the window again.
+/** Computes the checksum of a list of rows, 0 if empty. If a difference has another one, the host
+    applied a step wrongly and reads the window again.
 
     The sum, modulo 2^64, over each row of `mix(previous, number)`, where `previous` is 0 for the
     first row and `mix(a, b)` is the finalizer of SplitMix64 applied to `a * 0x9E3779B97F4A7C15 +
     b`. */
 TL_API uint64_t tl_checksum(const uint64_t *numbers, size_t count);
 
-/** Reads rows of a window, as of its last poll. Content is that of the newest committed state; a
-    row removed since has #TL_MESSAGE_GONE.
+/** Reads rows of a window, as of its last poll. Content is of the newest committed state; a row
+    removed since has #TL_MESSAGE_GONE.
     @return #TL_NONE when no row is there, #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status
 tl_window_rows(tl_window *window, uint32_t first, uint32_t count, tl_batch **out);
@@ -1312,7 +1303,7 @@ tl_window_rows(tl_window *window, uint32_t first, uint32_t count, tl_batch **out
 TL_API TL_CHECK tl_status tl_window_find(tl_window *window, tl_view id, uint32_t *out);
 
 /** Loads the messages of the gap before a row: from the cache where it has them all, otherwise
-    requested. Reads a neighbour with #TL_MESSAGE_UNVERIFIED again.
+    requested, with neighbours that are #TL_MESSAGE_UNVERIFIED.
     @param row The row after the gap; the row count: after the last one.
     @return #TL_NONE when no gap is there, #TL_E_OFFLINE (some are not stored, and there is no
         connection or the window is cache only), #TL_E_STORAGE. */
@@ -1323,8 +1314,7 @@ TL_API TL_CHECK tl_status tl_window_fill(tl_window *window, uint32_t row);
 
     With #TL_OPEN_AUTO_MARK_READ a message of another user that is on screen for all of `seen_ms` is
     marked read, as by #tl_client_mark_read, in #tl_client_advance, which has the deadline. A call
-    that leaves the row out, one without rows, and closing the window end its time. Pushes, syncs
-    and loads alone mark nothing.
+    that leaves the row out, one without rows, and closing the window end its time.
 
     With #TL_WINDOW_PRELOAD, when the rows are within half a page of an end, a page (`count` of
     #tl_window_config) is loaded there, as by #tl_window_load: if there is more, once per connection
@@ -1338,7 +1328,7 @@ TL_API TL_CHECK tl_status tl_window_show(tl_window *window, uint32_t first, uint
     would bring back what leaves. */
 TL_API TL_CHECK tl_status tl_window_trim(tl_window *window, uint32_t first, uint32_t count);
 
-/// What a window waits for. Operations have #tl_operation_wait.
+/// What a window waits for. #tl_operation_wait is another list: only 0 and 1 mean the same.
 typedef int32_t tl_waiting;
 enum {
   TL_WAITING_NOTHING = 0,
@@ -1376,8 +1366,7 @@ typedef struct tl_window_status {
   int64_t as_of_us;     ///< As that of #tl_sync_status.
 } tl_window_status;
 
-/** Reads the state of a window.
-    @return . */
+/// Reads the state of a window.
 TL_API TL_CHECK tl_status tl_window_state(tl_window *window, tl_window_status *out);
 
 /// Closes a window and drops its requests.
@@ -1403,20 +1392,19 @@ typedef struct tl_list_config {
 } tl_list_config;
 
 /** `unread` is the server's last count, moved by what was seen since. It is the library's own count
-    if the server sends none; or if an answer shows that all is stored, and the server's count is of
-    an earlier connection and not exact. It changes only with a new count, a message that arrived,
+    if the server sends none; or if an answer shows that all is stored, and the server's count is
+    inexact and of an earlier connection. It changes only with a new count, a message that arrived,
     was read or removed, or when all counted messages have arrived.
 
     It is exact (#TL_CONVERSATION_UNREAD_EXACT) if it was counted on this connection (or on the last
     one, until this one has told of the conversation), and everything since is accounted for. So it
-    stays exact offline, where the server may have more. Exceptions:
+    stays exact offline. Exceptions:
     - After the server refused a read mark, `unread` and the rows' #TL_MESSAGE_UNREAD can differ.
-    - A count from a read marker below the one here is left aside, and the server is asked again. A
-      count without a marker is believed: it can be too high and say exact. */
+    - A count from a read marker below the one here is ignored and requested again. A count without
+      a marker is believed: it can be too high and say exact. */
 enum {
   TL_CONVERSATION_PENDING = 1u << 0, ///< Made here, not yet by the server; `id` is its client id.
-  /// `unread` is the server's number, counted on this connection or the last one: see above.
-  TL_CONVERSATION_UNREAD_EXACT = 1u << 1,
+  TL_CONVERSATION_UNREAD_EXACT = 1u << 1, ///< `unread` is exact: see above.
   TL_CONVERSATION_HAS_PENDING = 1u << 2,  ///< Messages of this user wait to be sent.
   TL_CONVERSATION_HAS_STUCK = 1u << 3,    ///< A send is unknown or refused.
   TL_CONVERSATION_GONE = 1u << 4 ///< In a list: removed since the last poll; only `number` is set.
@@ -1442,8 +1430,7 @@ typedef struct tl_conversation {
 
 /** Opens the list of conversations, the last active first, and keeps the client alive until the
     list is freed. It begins empty at version 0. Conversations with a message that waits to be sent
-    are first. While connected it requests the list like #TL_SYNC_CONVERSATIONS, unless it is cache
-    only.
+    are first. While connected it requests the list like #TL_SYNC_CONVERSATIONS.
 
     Policies work as for a window; a fetch of the complete list takes the place of the catch-up.
     With #TL_POLICY_MAX_AGE a connection requests neither a list that is young enough nor its
@@ -1453,7 +1440,7 @@ typedef struct tl_conversation {
 TL_API TL_CHECK tl_status
 tl_list_open(tl_client *client, const tl_list_config *config, tl_list **out);
 
-/** Moves a list to the newest state and tells what changed. Row 0 was active last.
+/** Moves a list to the newest state and gives the steps.
     @return As #tl_window_poll. */
 TL_API TL_CHECK tl_status tl_list_poll(tl_list *list, tl_diff **out);
 
@@ -1486,8 +1473,7 @@ typedef struct tl_list_status {
   int64_t as_of_us;     ///< As that of #tl_sync_status, of the list.
 } tl_list_status;
 
-/** Reads the state of a list.
-    @return . */
+/// Reads the state of a list.
 TL_API TL_CHECK tl_status tl_list_state(tl_list *list, tl_list_status *out);
 
 TL_API void tl_list_close(tl_list *list);
@@ -1509,7 +1495,7 @@ TL_API const tl_conversation *tl_batch_conversations(const tl_batch *batch, size
 /* Items ---------------------------------------------------------------------------------------- */
 
 /** A list of items over one window, for the thread that uses it; at most 8 a window. An item is one
-    row on screen: a message, or a group of neighbouring messages that fold together.
+    row on screen: a message, or a group of neighbouring messages.
 
     Neighbours fold together if they have the same fold value and no drawn gap, change of day or
     unread line between. Two or more are a group: one item, or one for each message while it is
@@ -1539,9 +1525,8 @@ typedef struct tl_fold {
   uint64_t reserved_words[8];
 } tl_fold;
 
-/** Decides whether a message folds, and gives it 64 bits. It must depend on the message alone; it
-    is called again when that changes. Runs in #tl_items_poll, and must not poll the window or the
-    items. */
+/** Decides whether a message folds, and gives it 64 bits, by the message alone; it is called again
+    when that changes. Runs in #tl_items_poll, and must not poll the window or the items. */
 typedef void (*tl_fold_hook)(void *context, const tl_message *message, tl_fold *answer);
 
 typedef struct tl_items_config {
@@ -1555,13 +1540,13 @@ typedef struct tl_items_config {
 } tl_items_config;
 
 /** Opens a list of items over a window, and keeps the window alive until the items are freed. It
-    begins empty at version 0: the first #tl_items_poll brings what the window has.
+    begins empty at version 0.
     @return #TL_E_FULL (over 8 on one window). */
 TL_API TL_CHECK tl_status
 tl_items_open(tl_window *window, const tl_items_config *config, tl_items **out);
 
-/** Polls the window and tells what changed, as #tl_window_poll, with items for rows and keys for
-    the checksum. Poll the items instead of the window; if both, the items last.
+/** Polls the window and gives the steps, as #tl_window_poll, with items for rows and keys for the
+    checksum. Poll the items instead of the window; if both, the items last.
 
     A key stays with its item through every step. An update means that messages of the item arrived,
     left or changed, or that a member of #tl_item did; but `row`, `range`, and in an open group
@@ -1575,7 +1560,7 @@ enum {
   TL_ITEM_GROUP = 1u << 0,        ///< A closed group.
   TL_ITEM_OPENED = 1u << 1,       ///< One message of an open group.
   TL_ITEM_GROUP_FIRST = 1u << 2,  ///< The oldest of an open group.
-  TL_ITEM_GROUP_LAST = 1u << 3,   ///< The newest of an open group.
+  TL_ITEM_GROUP_LAST = 1u << 3,   ///< The newest.
   /// The item before has another sender or kind, or something is drawn between.
   TL_ITEM_RUN_FIRST = 1u << 4,
   TL_ITEM_RUN_LAST = 1u << 5,     ///< The same of the item after.
@@ -1643,7 +1628,7 @@ tl_items_range(tl_items *items, uint32_t range, uint32_t *first, uint32_t *count
 /** Opens (1) or closes (0) the group of an item. The next #tl_items_poll shows it; the event
     descriptor is readable.
 
-    Messages that arrive in an open group are shown singly. A group that joins an open one opens.
+    Messages that arrive in an open group are shown singly; a group that joins it opens.
     @param item The group, or any message of an open one.
     @return #TL_NONE when it is no group or already so, #TL_E_INVALID (as #tl_items_read). */
 TL_API TL_CHECK tl_status tl_items_set_open(tl_items *items, uint32_t item, int32_t open);
@@ -1652,8 +1637,8 @@ TL_API TL_CHECK tl_status tl_items_set_open(tl_items *items, uint32_t item, int3
     readable. It stays at that position, even if the message is removed.
 
     #TL_ITEMS_UNREAD_LINE puts it once, before the oldest message that was unread when loaded. It
-    waits until the window has what it requested, and a read message or the start of the
-    conversation is before that message.
+    waits until the window has what it requested, with a read message or the start before that
+    message.
     @param number Local id of a message of the window; 0: no line.
     @return #TL_E_NOT_FOUND (no row has it). */
 TL_API TL_CHECK tl_status tl_items_unread(tl_items *items, uint64_t number);
@@ -1678,8 +1663,7 @@ typedef struct tl_items_status {
   uint32_t unread_item; ///< The item after the unread line, or #TL_ITEM_NONE.
 } tl_items_status;
 
-/** Reads the state of a list of items.
-    @return . */
+/// Reads the state of a list of items.
 TL_API TL_CHECK tl_status tl_items_state(tl_items *items, tl_items_status *out);
 
 /// Closes a list of items. The window stays open.
@@ -1699,8 +1683,8 @@ enum {
 
     `request` is a frame of the protocol without `request_id`, max 1 MiB: `type` is the verb, the
     other members are its parameters. Every verb is accepted but `get_messages`, `get_deleted_since`
-    and `get_changed_since`, which syncs send. `operation` is its id, `number` the local id of a
-    message to send; both may be NULL.
+    and `get_changed_since`. `operation` is its id, `number` the local id of a message to send; both
+    may be NULL.
     - It is durable (synced) when the call returns; but fetches (`get_...`, `subscribe`, ...) do not
       survive the process, and `typing` is sent or dropped.
     - Changes of messages, read markers and titles are shown at once, and a conversation that is
@@ -1720,8 +1704,8 @@ enum {
       a `client_id` of something else;
     - #TL_E_UNSUPPORTED: a verb that is not performed;
     - #TL_E_REFUSED: by the `seal` hook;
-    - #TL_E_STORAGE: if only the sync failed, the operation may be kept: pass a `client_id`, open
-      the file again and perform it again;
+    - #TL_E_STORAGE: if only the sync failed, the operation may be kept: open the file and perform
+      it again, with its `client_id`;
     - #TL_E_FULL: the disk, or 100,000 operations wait; #TL_E_TOO_LARGE. */
 TL_API TL_CHECK tl_status
 tl_client_perform(tl_client *client, tl_view request, uint32_t flags,
@@ -1733,8 +1717,8 @@ typedef struct tl_send {
   tl_view conversation; ///< Id, or the client id of one made here.
   tl_view payload;      ///< JSON value.
   tl_view reply_to;
-  tl_view attachment;   ///< JSON object, or empty.
-  tl_view metadata;     ///< JSON object, or empty.
+  tl_view attachment;   ///< JSON object.
+  tl_view metadata;     ///< JSON object.
   tl_view client_id;    ///< Max 128 bytes; empty: made by the library.
 } tl_send;
 
@@ -1759,7 +1743,7 @@ enum {
   TL_OPERATION_SENT = 5       ///< Done; `result` is the answer. The last 1,000 are remembered.
 };
 
-/// What a queued or unknown operation waits for. Windows have #tl_waiting.
+/// What a queued or unknown operation waits for: not #tl_waiting.
 typedef int32_t tl_operation_wait;
 enum {
   TL_WAIT_NOTHING = 0,
@@ -1804,7 +1788,7 @@ typedef struct tl_operation_query {
   uint32_t reserved;
 } tl_operation_query;
 
-/** Reads operations, oldest first, without marks. A `query` of NULL gives all.
+/** Reads operations, oldest first, without marks; all if `query` is NULL.
     @return #TL_NONE if there are none, #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status
 tl_client_operations(tl_client *client, const tl_operation_query *query, tl_batch **out);
@@ -1820,8 +1804,7 @@ TL_API const tl_operation *tl_batch_operations(const tl_batch *batch, size_t *co
 
     A reply refused with `not_sent`, because the message it answers was not sent, is sent without
     `reply_to`; if that message is sent after all, or again, it stays a reply and follows it. An
-    unknown send that had arrived is then there twice, unless the server recognizes its client id:
-    the user decides.
+    unknown send that had arrived is then there twice, unless the server recognizes its client id.
     @return #TL_NONE when it is under way or sent, #TL_E_NOT_FOUND, #TL_E_STORAGE, #TL_E_FULL. */
 TL_API TL_CHECK tl_status tl_operation_retry(tl_client *client, uint64_t operation);
 
@@ -1855,8 +1838,8 @@ tl_operation_progress(tl_client *client, uint64_t operation, uint32_t permille);
 TL_API TL_CHECK tl_status
 tl_operation_uploaded(tl_client *client, uint64_t operation, tl_view attachment);
 
-/** Reports that an upload failed for good: the operation counts as refused. #tl_operation_retry
-    lets it wait for an upload again.
+/** Reports that an upload failed for good: the operation is refused. #tl_operation_retry lets it
+    wait for an upload again.
     @param reason For `error_text`, max 1,024 bytes, or empty.
     @return As #tl_operation_progress. */
 TL_API TL_CHECK tl_status
@@ -1876,7 +1859,7 @@ enum {
   TL_TYPING_FINISHED = 3
 };
 
-/** Tells the others that this user types. Sent if connected, never kept.
+/** Tells the others that this user types. Never kept.
     @return #TL_NONE when not connected. */
 TL_API TL_CHECK tl_status
 tl_client_typing(tl_client *client, tl_view conversation, tl_typing event);
@@ -1886,13 +1869,13 @@ typedef struct tl_draft {
   uint32_t reserved;
   tl_view conversation; ///< Id, or the client id of one made here.
   tl_view text;         ///< Any bytes, max 64 KiB; empty removes the draft.
-  /// Or empty. A send's client id becomes the message's id once the server gives it.
+  /// A send's client id becomes the message's id once the server gives it.
   tl_view reply_to;
 } tl_draft;
 
 /** Keeps one draft a conversation.
 
-    No purge and no #tl_client_clear removes it. If a conversation made here turns out to be an
+    No purge and no #tl_client_clear removes it. If a conversation made here proves to be an
     existing one and both have a draft, the later one stays. It is on disk after a crash of the
     process; a loss of power may take the last seconds.
     @return #TL_E_TOO_LARGE, #TL_E_STORAGE, #TL_E_FULL. */
@@ -1918,15 +1901,15 @@ TL_API TL_CHECK tl_status
 tl_client_mark_listened(tl_client *client, tl_view conversation, const tl_view *ids, size_t count);
 
 /** Removes one message from this device only. Its content is erased, and it is never shown again,
-    even if the server sends it again. The server is told nothing.
+    whatever the server sends.
     @return #TL_E_NOT_FOUND, #TL_E_STORAGE, #TL_E_FULL. */
 TL_API TL_CHECK tl_status
 tl_client_forget(tl_client *client, tl_view conversation, tl_view id);
 
 /* Find ----------------------------------------------------------------------------------------- */
 
-/** Long work, in steps. It may have nothing to do. The file records what is done: after any end,
-    also of the process, another work continues there. Freeing it ends it. */
+/** Long work, in steps, maybe none. The file records what is done: after any end, also of the
+    process, another work continues there. Freeing it ends it. */
 typedef struct tl_work tl_work;
 
 typedef struct tl_progress {
@@ -1936,15 +1919,13 @@ typedef struct tl_progress {
   uint64_t total;       ///< In a unit of the work.
 } tl_progress;
 
-/** Works for a while, on the caller's thread. Other calls may come in between. At least a little is
-    done.
+/** Works for a while, at least a little, on the caller's thread. Other calls may come in between.
     @param ms About how many milliseconds, max 60,000; 0: as little as possible.
     @return #TL_NONE when nothing is left to do, #TL_E_NOT_FOUND (search was switched off),
         #TL_E_DAMAGED (#tl_search_check: the index was wrong), #TL_E_INCOMPLETE (#tl_client_import:
         an array has no end yet), #TL_E_STORAGE, #TL_E_FULL. */
 TL_API TL_CHECK tl_status tl_work_step(tl_work *work, uint32_t ms, tl_progress *out);
 
-/// Releases work, done or not.
 TL_API void tl_work_free(tl_work *work);
 
 /** Switches search on (1) or off (0, the default, which costs nothing).
@@ -1957,16 +1938,16 @@ TL_API void tl_work_free(tl_work *work);
 TL_API TL_CHECK tl_status tl_search_switch(tl_client *client, int32_t on);
 
 /** Gives the work that indexes messages stored before search was on, newest first, and then merges
-    the index to one segment. When it is done, no word of a removed message is in the index. Later
-    removals make new work, which #tl_client_advance does too, every ten minutes at most.
+    the index to one segment. When it is done, no word of a removed message is in the index.
+    #tl_client_advance does the work of later removals too, every ten minutes at most.
     @return #TL_E_NOT_FOUND (search is off), #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status tl_search_build(tl_client *client, tl_work **out);
 
-/** Gives the work that compares the index with the messages, word by word.
+/** Gives the work that compares the index with the messages.
 
     A step that finds a difference returns #TL_E_DAMAGED and has deleted the index: run
-    #tl_search_build. (To rebuild in any case, switch search off and on.) If the index changes
-    between steps the check starts again; after three times the rest is one step.
+    #tl_search_build. If the index changes between steps the check starts again; after three times
+    the rest is one step.
     @return #TL_E_NOT_FOUND (search is off), #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status tl_search_check(tl_client *client, tl_work **out);
 
@@ -1986,7 +1967,7 @@ enum {
     an error. */
 typedef struct tl_search {
   uint32_t struct_size;
-  uint32_t flags;        ///< `TL_SEARCH_` flags.
+  uint32_t flags;
   tl_view text;          ///< Any bytes, max 4 MiB.
   tl_view conversation;  ///< Empty for all.
   tl_view sender;        ///< Empty for all.
@@ -2047,12 +2028,11 @@ typedef struct tl_searched {
   uint32_t reserved;
 } tl_searched;
 
-/** Finds stored messages, newest first or by relevance.
+/** Finds stored messages, as one committed state.
 
-    It sees one committed state. Pages neither repeat nor skip a message that stayed where it was.
-    What this user sends or edits is found at once, by the text on screen, pending sends first: of
-    sends and of edits the newest 1,000, with 1 MiB of payloads at most. Hidden, deleted and sealed
-    messages are not found.
+    Pages neither repeat nor skip a message that stayed where it was. What this user sends or edits
+    is found at once, by the text on screen, pending sends first: of sends and of edits the newest
+    1,000, with 1 MiB of payloads at most. Hidden, deleted and sealed messages are not found.
 
     By relevance the first page fixes the order, which its batch keeps; a later page leaves out
     removed messages and shows changed ones as they are now.
@@ -2071,8 +2051,7 @@ tl_client_search(tl_client *client, const tl_search *search, tl_batch **out);
 
 TL_API const tl_hit *tl_batch_hits(const tl_batch *batch, size_t *count);
 
-/** Tells what a search has covered.
-    @return . */
+/// Tells what a search has covered.
 TL_API TL_CHECK tl_status tl_batch_searched(const tl_batch *batch, tl_searched *out);
 
 enum {
@@ -2091,9 +2070,8 @@ typedef struct tl_unsearched {
 } tl_unsearched;
 
 /** Names the conversations that `partial` and `sealed` of #tl_searched count, by their local ids.
-    #tl_client_messages tells complete ranges between gaps.
     @param conversation Empty for all.
-    @param limit 0: 100; max 10,000.
+    @param limit 0: 100.
     @return #TL_NONE if there are none, #TL_E_NOT_FOUND (search is off, or no such conversation),
         #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status tl_search_unsearched(tl_client *client, tl_view conversation,
@@ -2107,7 +2085,7 @@ TL_API const tl_unsearched *tl_batch_unsearched(const tl_batch *batch, size_t *c
 
     Kept are operations, drafts, read markers, refs of updates, what was forgotten here, and which
     of the newest 10,000 messages were marked. Payloads have to be opened again. Syncs under way
-    begin again; windows change with their next poll.
+    begin again.
 
     Five ways to delete here; the server is told nothing (for that: #tl_client_perform):
 
@@ -2120,13 +2098,11 @@ TL_API const tl_unsearched *tl_batch_unsearched(const tl_batch *batch, size_t *c
     @return #TL_E_STORAGE, #TL_E_FULL. */
 TL_API TL_CHECK tl_status tl_client_clear(tl_client *client);
 
-/** Removes a message, or all of a conversation (`id` empty), from the cache, so that it may be
-    fetched again.
+/** Removes a message, or all of a conversation (`id` empty), from the cache, to be fetched again.
 
-    A message leaves a gap, which a window there or #TL_SYNC_OLDER fills. Of a conversation the
-    messages and what is known of their completeness go; operations, drafts, read markers, marks,
-    and what was forgotten here stay. Nothing is remembered as deleted. Windows change with their
-    next poll.
+    A message leaves a gap, which a window there or #TL_SYNC_OLDER fills. A conversation loses its
+    messages and verified ranges, and keeps operations, drafts, read markers, marks and what was
+    forgotten here. Nothing is remembered as deleted.
     @return #TL_E_NOT_FOUND (not here, or not created yet), #TL_E_STORAGE, #TL_E_FULL. */
 TL_API TL_CHECK tl_status
 tl_client_drop(tl_client *client, tl_view conversation, tl_view id);
@@ -2136,8 +2112,8 @@ enum {
   TL_RETAIN_UNTOLD = 1u << 0
 };
 
-/** How much to keep; 0 is no bound. Bytes are those of contents, ids and lists, and 192 for each
-    message; a file takes somewhat more. Ages are by server times, as of the newest one known. */
+/** How much to keep; 0 is no bound. Bytes are those of contents, ids and lists, and 192 a message;
+    a file takes more. Ages are by server times, as of the newest one known. */
 typedef struct tl_budget {
   uint32_t struct_size;
   uint32_t flags;
@@ -2150,12 +2126,12 @@ typedef struct tl_budget {
   int64_t young_us;        ///< Younger messages stay, whatever the bounds say.
 } tl_budget;
 
-/** Sets the budget of the cache until the client is closed; NULL: no bounds.
+/** Sets the budget of the cache until the client is closed; NULL: none.
 
     Messages beyond the budget go in slices, one in a call of #tl_client_advance, which then has an
-    early deadline, or by #tl_client_purge: the oldest of a conversation first; for a total, those
-    of the conversation used least recently (opened, shown, loaded or read). Once a bound is
-    exceeded, messages go to a sixteenth below it.
+    early deadline, or by #tl_client_purge. The oldest of a conversation go first; for a total,
+    those of the conversation used (opened, shown, loaded, read) least recently. Beyond a bound
+    messages go to a sixteenth below it.
 
     These stay:
     - what open windows have loaded, with 200 messages on each side;
@@ -2165,9 +2141,8 @@ typedef struct tl_budget {
     - with #TL_RETAIN_UNTOLD: a message until the reader of #tl_client_changes has asked for what
       follows the entry that names it. Before the first such call all stay.
 
-    A purge is no deletion: it leaves a gap like any other. Unread counts and the list stay, search
-    says what is not here. With bounds the file has tables that count what is stored, updated by
-    each commit.
+    A purge is no deletion: it leaves a gap like any other. Unread counts and the list stay. With
+    bounds each commit also counts what is stored.
     @return #TL_E_STORAGE, #TL_E_FULL. */
 TL_API TL_CHECK tl_status tl_client_retain(tl_client *client, const tl_budget *budget);
 
@@ -2183,7 +2158,7 @@ enum {
   TL_ROOM_OVER = 1u << 1
 };
 
-/// Storage in use, and what was purged since the first budget.
+/// Storage in use, and what was purged since the first budget, until there is none.
 typedef struct tl_room {
   uint32_t struct_size;
   uint32_t flags;
@@ -2197,14 +2172,13 @@ typedef struct tl_room {
 /** Reads how much storage is in use, by all conversations if `conversation` is empty.
 
     Without a budget nothing is counted. Until #TL_ROOM_COUNTED is set, `messages` and `bytes` are
-    what was counted so far, and nothing is purged. Purged messages are counted from the first
-    budget on, until there is none.
+    what was counted so far, and nothing is purged.
     @return #TL_E_NOT_FOUND, #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status tl_client_room(tl_client *client, tl_view conversation, tl_room *out);
 
-/** Gives at most `size` bytes of a source from `offset` on; `*got` 0: there are no more for now.
-    Runs in #tl_work_step, as a hook. Anything but #TL_OK fails that step with #TL_E_STORAGE and
-    "the host's function that reads the source failed"; the next step asks for the same bytes. */
+/** Gives at most `size` bytes of a source from `offset` on; `*got` 0: no more for now. Runs in
+    #tl_work_step, as a hook. Anything but #TL_OK fails that step with #TL_E_STORAGE and "the host's
+    function that reads the source failed"; the next step asks for the same bytes. */
 typedef tl_status (*tl_import_read)(void *context, uint64_t offset, uint8_t *bytes, size_t size,
                                     size_t *got);
 
@@ -2227,23 +2201,22 @@ typedef struct tl_import {
 } tl_import;
 
 /** Gives the work that imports messages of an older cache, decrypted by the host. They are protocol
-    objects, as in pages; the `open` hook is not called. Progress is in bytes.
-    - Each is #TL_MESSAGE_UNVERIFIED, with gaps around it, until the server returns it. If an answer
-      shows that it is absent, it is removed.
+    objects; the `open` hook is not called. Progress is in bytes.
+    - Each is #TL_MESSAGE_UNVERIFIED, with gaps around it, until the server returns it; an answer
+      that proves it absent removes it.
     - What the server has sent or deleted stays as it is. Nothing is offered for a notification; no
       mark is sent.
     - A step reads at most 1 MiB of the source and 64 KiB beyond, and at most 256 lines or elements.
-      It is one transaction, which stores the offset too: after any end another work of the same
-      name continues there and takes nothing twice.
+      It is one transaction, so another work of the same name takes nothing twice.
     - An unusable line or element, as one of over 4 MiB, is skipped and named by its number: see
       #tl_client_import_bad.
     - #tl_client_clear forgets imports.
-    - Lines may be appended: another work takes them. A last line without its end is taken if
-      complete; otherwise it is named, and read again once there is more.
-    - With #TL_IMPORT_ARRAY the source is one array with space around it. If it ends before the
-      array does, the step that comes there gives #TL_E_INCOMPLETE, and continues as soon as there
-      is more. If it is no array, or something follows its end, it gives #TL_E_INVALID. What was
-      read before stays, and #TL_IMPORTED_DONE is not set.
+    - Another work takes lines appended since. A last line without its end is taken if complete;
+      otherwise it is named, and read again once there is more.
+    - With #TL_IMPORT_ARRAY, if the source ends before the array does, the step that comes there
+      gives #TL_E_INCOMPLETE, and continues as soon as there is more. If it is no array, or more
+      than space follows its end, it gives #TL_E_INVALID. What was read before stays, and
+      #TL_IMPORTED_DONE is not set.
     @return #TL_E_INVALID (also if the import of this name has the other form), #TL_E_STORAGE,
         #TL_E_FULL. */
 TL_API TL_CHECK tl_status
@@ -2272,16 +2245,16 @@ typedef struct tl_bad_line {
   tl_view reason;  ///< Names the member, never what it held.
 } tl_bad_line;
 
-/** Reads the unusable lines of an import, in order; the first 10,000 are kept.
-    @param limit 0: 100; max 10,000.
+/** Reads the unusable lines of an import, in order: the first 10,000.
+    @param limit 0: 100.
     @return #TL_NONE if there are none, #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status tl_client_import_bad(tl_client *client, tl_view name, uint64_t after,
                                                uint32_t limit, tl_batch **out);
 
 TL_API const tl_bad_line *tl_batch_bad_lines(const tl_batch *batch, size_t *count);
 
-/** Receives whole lines, each with its end. Anything but #TL_OK fails the step with #TL_E_STORAGE
-    and "the host's function that writes the lines failed"; the lines come again. */
+/** Receives whole lines, with their ends. Anything but #TL_OK fails the step with #TL_E_STORAGE and
+    "the host's function that writes the lines failed"; the lines come again. */
 typedef tl_status (*tl_export_write)(void *context, tl_view lines);
 
 typedef struct tl_export {
@@ -2297,9 +2270,9 @@ typedef struct tl_export {
     messages.
 
     Each line is a protocol object, as #tl_client_import takes it, with the opened payload, or as
-    received if it could not be opened. Pending messages are left out. Each message is written once,
-    oldest first, whatever happens between steps; one that arrives at a position already passed may
-    be missing. Another work starts again.
+    received if not opened. Pending messages are left out. Each message is written once, oldest
+    first; one that arrives between steps at a position already passed may be missing. Another work
+    starts again.
     @return #TL_E_NOT_FOUND, #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status
 tl_client_export(tl_client *client, const tl_export *config, tl_work **out);
@@ -2407,7 +2380,7 @@ TL_API TL_CHECK tl_status tl_key_code(uint8_t *out, size_t size);
     clock. Calls on one viewport take turns inside the library. An update or layout costs O(log n)
     and the rows it touches or gives.
 
-    A host passes the steps of its list, scrolls, and after each of these asks for a layout:
+    After each change and scroll of its list a host asks for a layout:
 
         tl_viewport_update(viewport, diff->ops, diff->op_count, keys, NULL, diff->row_count);
         while (tl_viewport_layout(viewport, &layout) == TL_OK && layout->missing_count > 0) {
@@ -2419,8 +2392,7 @@ TL_API TL_CHECK tl_status tl_key_code(uint8_t *out, size_t size);
 
     The *anchor* is the first visible row: the highest, or in a bottom-up list the lowest. It stays
     where it is whatever is added, removed or changes its height; the heights in between place all
-    other rows. So changes above or below the view move nothing in it, and rows added between
-    visible ones push those below down, in a bottom-up list those above up.
+    other rows. So no change outside the view moves a row in it.
     - A list held to an end that is in view has that end for an anchor.
     - If the anchor is removed or moved, the nearest visible row that was neither takes its
       position: first of those below it, in a bottom-up list above it.
@@ -2434,7 +2406,7 @@ TL_API TL_CHECK tl_status tl_key_code(uint8_t *out, size_t size);
 typedef struct tl_viewport tl_viewport;
 
 enum {
-  /// The anchor is the lowest visible row; a short list is at the bottom.
+  /// Anchors the lowest visible row; a short list is at the bottom.
   TL_VIEWPORT_BOTTOM_UP = 1u << 0,
   TL_VIEWPORT_REVERSED = 1u << 1,   ///< Row 0 is the lowest: the newest message.
   TL_VIEWPORT_HOLD_TOP = 1u << 2,   ///< Keeps the top end in view, once there, when rows are added.
@@ -2518,8 +2490,8 @@ typedef struct tl_layout {
   const tl_placed *missing; ///< To measure first, from top to bottom.
 } tl_layout;
 
-/** Tells where rows are placed, and which have to be measured for that. Measure those that are
-    missing, pass them to #tl_viewport_measure and call again; draw a complete layout.
+/** Tells where rows are placed, and which have to be measured for that. Draw only a complete
+    layout.
 
     Two rounds are enough where no row is less high than `height_min`: the first asks for all rows
     that may turn out to be in the view. After 16 rounds a layout is complete with what is known. At
@@ -2553,8 +2525,8 @@ typedef struct tl_target {
   int64_t inset;        ///< How far inside the view, outside if negative; 0 for an end.
 } tl_target;
 
-/** Scrolls to a row or an end at once. The next complete layout has it there exactly, whatever
-    heights turn out to be, unless the list ends before.
+/** Scrolls to a row or an end at once. The next complete layout has it there exactly, unless the
+    list ends before.
     @return #TL_NONE when no row has the key and nothing changed, #TL_E_TOO_LARGE. */
 TL_API TL_CHECK tl_status
 tl_viewport_scroll_to(tl_viewport *viewport, const tl_target *target);
@@ -2632,8 +2604,7 @@ typedef struct tl_viewport_status {
   uint32_t bar_size;      ///< Its length; the whole track if there is nothing to scroll.
 } tl_viewport_status;
 
-/** Reads the state of a viewport.
-    @return . */
+/// Reads the state of a viewport.
 TL_API TL_CHECK tl_status tl_viewport_state(tl_viewport *viewport, tl_viewport_status *out);
 
 #ifdef __cplusplus

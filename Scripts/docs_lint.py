@@ -31,6 +31,12 @@ HOPS_MAX = 12
 FIRST_BLOCK = "examples/python/examples/first.py"
 # Of the README.
 WORDS_MAX = 900
+# Of the header, and of all pages together without what scripts write.
+HEADER_WORDS_MAX = 18_000
+PAGES_WORDS_MAX = 60_000
+# A script writes what is between such comments of a page, and appends the nights.
+WRITTEN = re.compile(r"^<!-- (?!(?:the )?end\b).*? -->\n.*?(?:^<!-- (?:the )?end\b.*? -->$|\Z)",
+                     re.MULTILINE | re.DOTALL)
 # A page shows a program whole: its block equals the file, which is run.
 WHOLE = (("docs/guide/adapter.md", "python", "examples/python/examples/adapter.py", 60),
          ("docs/guide/adapter.md", "python", "examples/python/examples/log_adapter.py", 80))
@@ -45,8 +51,6 @@ PRIVATE = {"islands?": "detached range", "strands?|stranded": "detached range",
            "to come": "say what there is"}
 # Types of others that pages name.
 FOREIGN_TYPES = {"Codable", "Date", "None", "OSError", "UTF8Span"}
-# Pages that may name what the header calls otherwise now.
-TELLS_OLD_NAMES = ("CHANGELOG.md", "renamed.md")
 NUMBERS = r"\d{3}(?:, \d{3})*"
 DATE = r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])"
 NOTE_HEAD = re.compile(
@@ -179,6 +183,28 @@ def readme():
         yield "its first block of code is no Python"
     elif block.group(2) != (ROOT / FIRST_BLOCK).read_text():
         yield f"its first block of code is not {FIRST_BLOCK}"
+
+
+def word_count(text):
+    """The words of a page as `wc -w` counts them, without what a script writes in it."""
+    return len(WRITTEN.sub("", text).split())
+
+
+def lengths():
+    """How many words header and pages have."""
+    header = len((ROOT / "Include" / "tideline.h").read_text().split())
+    pages = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md",
+                                      "CHANGELOG.md")]
+    pages += [path for path in files("docs/*.md") if path.name != "statuses.md"]
+    return header, sum(word_count(path.read_text()) for path in pages)
+
+
+def too_long(header, pages):
+    """A reader's time is bounded: who adds words takes others out."""
+    if header > HEADER_WORDS_MAX:
+        yield f"tideline.h: {header} words, {HEADER_WORDS_MAX} are allowed"
+    if pages > PAGES_WORDS_MAX:
+        yield f"all pages: {pages} words, {PAGES_WORDS_MAX} are allowed"
 
 
 def map_of_pages():
@@ -376,12 +402,6 @@ def where():
                 yield f"{question}: no function {name} there"
 
 
-def renamed():
-    """The names that the header had before."""
-    text = (ROOT / "docs" / "reference" / "renamed.md").read_text()
-    return set(re.findall(r"^\| `(\w+)`", text, re.MULTILINE))
-
-
 def sentences(header):
     """The header's prose on one line, without comment marks."""
     text = re.sub(r"^\s*/?\*+/?", " ", header, flags=re.MULTILINE)
@@ -410,16 +430,17 @@ def main():
     pages = files("*.md")
     declared = types_declared()
     for path in pages:
-        known = names | renamed() if path.name in TELLS_OLD_NAMES else names
         text, name = path.read_text(), path.relative_to(ROOT)
         trouble += [f"{name}: {why}" for why in [
-            *page(path, known, targets, package, verb_names), *tables(without_code(text))]]
+            *page(path, names, targets, package, verb_names), *tables(without_code(text))]]
         if name.parts[0] == "docs" and str(name) != "docs/reference/statuses.md":
             trouble += [f"{name}: {why}" for why in [
                 *type_names(text, declared), *private_words(text)]]
     trouble += [f"README.md: {why}" for why in readme()]
     trouble += [f"docs/README.md: {why}" for why in map_of_pages()]
     trouble += [f"{path}: {why}" for path, why in whole_programs()]
+    header_words, page_words = lengths()
+    trouble += too_long(header_words, page_words)
     trouble += [f"ARCHITECTURE.md: {why}" for why in [*architecture(), *where()]]
     trouble += [f"docs/images/{name}: `make diagrams` draws another" for name in diagrams.stale()]
     trouble += [f"{path}: {why}" for path, why in file_names()]
@@ -435,7 +456,8 @@ def main():
         print(line)
     if trouble:
         sys.exit(f"docs-lint: {len(trouble)} complaints")
-    print(f"docs-lint: {len(pages)} pages, {count} quoted sentences")
+    print(f"docs-lint: {len(pages)} pages of {page_words} words, {count} quoted sentences, "
+          f"{header_words} words of the header")
 
 
 if __name__ == "__main__":

@@ -22,6 +22,20 @@ class Words(unittest.TestCase):
         self.assertEqual(list(docs_lint.private_words(kept)), [])
 
 
+class Lengths(unittest.TestCase):
+    def test_words_that_a_script_writes_are_not_counted(self):
+        text = ("# Two words\n<!-- results -->\nnot these\n<!-- end -->\nthese three too\n"
+                "<!-- the stages of the last night -->\nnor these\n"
+                "<!-- the end of the stages -->\nlast\n<!-- nights -->\n\na night\n")
+        self.assertEqual(docs_lint.word_count(text), 3 + 3 + 1)
+
+    def test_more_words_than_allowed(self):
+        header, pages = docs_lint.HEADER_WORDS_MAX, docs_lint.PAGES_WORDS_MAX
+        self.assertEqual(list(docs_lint.too_long(header, pages)), [])
+        self.assertEqual(len(list(docs_lint.too_long(header + 1, pages))), 1)
+        self.assertEqual(len(list(docs_lint.too_long(header, pages + 1))), 1)
+
+
 class Tables(unittest.TestCase):
     def test_rows_have_as_many_cells_as_the_head(self):
         kept = "| a | b |\n|---|:-:|\n| 1 | |\n| `x \\| y` | 2 |\n\n| c |\n|---|\n"

@@ -45,7 +45,7 @@ package func appendQuoted(_ text: [UInt8], to json: inout [UInt8]) {
 
 /// Unescapes what stands between the quotes of a string.
 ///
-/// A surrogate without its other half becomes U+FFFD, and is told, since two
+/// A surrogate without its other half becomes U+FFFD, and is reported, since two
 /// different texts become one by it.
 package func unescape(_ raw: ArraySlice<UInt8>) -> (text: [UInt8], repaired: Bool) {
   var text: [UInt8] = []

@@ -89,9 +89,9 @@ package enum Limits {
   /// A number of unread messages is asked for so far apart, when all else has rested for so long.
   package static let recountApartMs: Int64 = 60_000
   package static let recountRestMs: Int64 = 1_000
-  /// So many unread messages are walked through for the first of them, where no marker is told.
+  /// Unread messages that are read to find the first of them, if the server names no marker.
   package static let markerWalkMax = 500
-  /// Lines of one kind that the host's log is told in a period.
+  /// Lines of one kind that the host's log gets in a period.
   package static let logLinesMax = 10
   package static let logPeriodMs: Int64 = 60_000
   /// Unread quarantined items kept with their bytes.

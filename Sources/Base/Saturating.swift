@@ -1,4 +1,4 @@
-/// Sums and differences of times that were told from outside: they stop at the edge of their type,
+/// Sums and differences of times from outside: they stop at the edge of their type,
 /// where others would end the host's process.
 extension Int64 {
   package func saturating(plus other: Int64) -> Int64 {

@@ -86,7 +86,7 @@ package enum Effect: Sendable {
   /// The whole set of a message's reactions, a JSON object; an empty range where
   /// none are left.
   case reactions(conversation: [UInt8], id: [UInt8], reactions: Range<Int>, version: Int64?)
-  /// One user's reaction of one kind, where the whole set is not told.
+  /// One user's reaction of one kind, where the frame does not have the whole set.
   indirect case reacted(conversation: [UInt8], id: [UInt8], change: UserReaction)
   case pin(conversation: [UInt8], id: [UInt8], isPinned: Bool)
   /// `at` is the server's time of it, where it tells one.
@@ -99,8 +99,8 @@ package enum Effect: Sendable {
   case entityDeleted(EntityKind, conversation: [UInt8]?, id: [UInt8], body: Range<Int>)
   /// For the host, as it came: the name of the entity and the update object.
   case unknown(name: [UInt8], body: Range<Int>)
-  /// One that is too long; it is to be set aside, and what it told to be asked for.
+  /// One that is too long: it is set aside, and its content is requested.
   case skipped(Range<Int>, SkippedList)
-  /// An item that cannot be applied, nor its conversation be told.
+  /// An item that cannot be applied, and whose conversation is not known.
   case bad(Range<Int>, BadItem)
 }

@@ -1,11 +1,11 @@
 /// A list that is longer than a list may be: nothing of it is read but what it is about.
 ///
-/// Rule protected: to read on would hold all else up, and to pass over it would lose what it
-/// tells. So it says what has to be asked for again.
+/// Rule protected: to read it would hold all else up, and to ignore it would lose its content. So
+/// it says what has to be requested again.
 internal import Base
 
 package struct SkippedList: Equatable, Sendable {
-  /// What it told, each of which has another way to be asked for.
+  /// What it is about; each topic has another request.
   package struct Topics: OptionSet, Equatable, Sendable {
     package let rawValue: UInt8
 

@@ -1,4 +1,4 @@
-/// What the host's log is told, and when: inside a call, once nothing is held.
+/// Which lines the host's log gets, and when: inside a call, once no lock is held.
 internal import Base
 internal import Store
 

@@ -8,7 +8,7 @@ internal import Base
 internal import Store
 internal import Timeline
 
-/// What the core is told of a client's configuration: all but the host's hooks.
+/// What the core gets of a client's configuration: all but the host's hooks.
 final class CoreConfig: Sendable {
   let account: [UInt8]
   let user: [UInt8]
@@ -150,7 +150,7 @@ final class Core: Sendable {
     }
   }
 
-  /// What a read is told beside the file.
+  /// What a read has to know beside the file.
   private struct Board {
     var fresh: FreshRanges
     var permille: [UInt64: UInt32]

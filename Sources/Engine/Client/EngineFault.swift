@@ -4,7 +4,7 @@
 package enum EngineFault: String, CaseIterable, Sendable {
   /// What the server may have forgotten is sent again without a look.
   case forgottenSendRepeated
-  /// So is what it knows for a while, whenever it was told.
+  /// So is what it recognises for a while, however long ago it was sent.
   case expiredSendRepeated
   /// A send is found by its payload only where the server prints the same bytes.
   case printedAnewIsAnother
@@ -24,7 +24,7 @@ package enum EngineFault: String, CaseIterable, Sendable {
   case pageOffersNothing
   /// An answer without items counts though it says that there are some.
   case contradictionsCount
-  /// What an answer tells of a conversation counts, whatever was told since it was asked for.
+  /// An answer about a conversation counts, whatever was pushed since it was requested.
   case olderAnswerReplaces
   /// An operation whose answer came stays open, though the log tells of it.
   case answeredStaysOpen

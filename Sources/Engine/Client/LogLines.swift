@@ -1,4 +1,4 @@
-/// What the host's log is told: constants and a number at most, and not without end.
+/// Lines for the host's log: constants with a number at most, and bounded.
 ///
 /// Rules protected: a line holds nothing that came from outside. A server that means harm cannot
 /// fill the host's log: of one kind of line so many are written in a minute, and the next one
@@ -78,7 +78,7 @@ struct LogBound: Sendable {
     return line.text(leftOut: count.leftOut)
   }
 
-  /// What is still to be told of lines that were left out, when there will be no more.
+  /// The counts of omitted lines that no line has reported yet, at the end.
   mutating func rest() -> [(LogLevel, String)] {
     let left = counts.filter { $0.value.leftOut > 0 }
     counts = [:]

@@ -32,7 +32,7 @@ package struct PolicyChoice: Equatable, Sendable {
   var waitsForNetwork: Bool { policy == .networkFirst || policy == .networkOnly }
 }
 
-/// What the host's function is told.
+/// The arguments of the host's function.
 package struct PolicyQuestion: Equatable, Sendable {
   /// Empty for the list of conversations, and for all of them.
   package var conversation: [UInt8]

@@ -135,7 +135,7 @@ package struct WindowStatus: Equatable, Sendable {
   package var asOfUs: Int64 = 0
 }
 
-/// Something the server told that is not a message.
+/// Something the server reported that is not a message.
 package struct EventView: Equatable, Sendable {
   package var seq: UInt64
   /// `TL_EVENT_` kind and `TL_ACTION_` of the header.

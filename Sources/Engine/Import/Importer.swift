@@ -80,7 +80,7 @@ package struct Importer {
             try ImportTable(tx).clearBad(before.lines &+ 1, of: source.name)
             result.bad &-= 1
           }
-          // Nobody is told that they have arrived.
+          // No delivered mark is sent for them.
           let rules = IngestRules(
             user: engine.config.user, autoMarkDelivered: false,
             usesSequence: engine.scheme.isSequence, matchesPayloads: false, learnsTies: false,
@@ -182,7 +182,7 @@ private struct ImportSlice {
       return note(.noSequence, item)
     }
     let record = try record(name)
-    // What the server has told of it counts.
+    // The server's own copy counts.
     if let row = try tx.row(message.id, record.cid), !row.flags.contains(.imported) {
       known &+= 1
       return

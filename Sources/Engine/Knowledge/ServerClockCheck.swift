@@ -18,8 +18,8 @@ struct ServerClockCheck {
   /// The last stated time that was not borne out, and the last one far behind what was known.
   private var leap: Leap?
   private var fall: Leap?
-  /// What this connection told of the clock and nothing speaks against: a time far behind what was
-  /// known is among it once another answer has told it, too.
+  /// The server's time by answers of this connection that nothing contradicts: one far behind what
+  /// was known counts once a second answer has it too.
   private(set) var surelyUs: Int64?
 
   mutating func connect() { surelyUs = nil }

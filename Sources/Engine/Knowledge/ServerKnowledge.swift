@@ -51,8 +51,8 @@ struct ServerKnowledge {
     return scheme.key(below: edge, form: form)
   }
 
-  /// What the server's clock shows at least. Where nothing new is told only the device's
-  /// clocks say how long ago the last was; they lower trust and move no watermark.
+  /// What the server's clock shows at least. Without a newer server time the device's clocks say
+  /// how old the last one is; they lower trust and move no watermark.
   var timeAtLeast: Int64? {
     guard let known = facts.serverTimeUs else { return nil }
     let byWall = clock.wallUs.flatMap { wall in facts.clockAheadUs.map { wall &+ $0 } }
@@ -83,10 +83,10 @@ struct ServerKnowledge {
       != nil
   }
 
-  /// What this connection told of the server's clock, where nothing speaks against it.
+  /// The server's time by answers of this connection, where nothing contradicts it.
   var surelyUs: Int64? { clockCheck.surelyUs }
 
-  /// What the server's own clock shows now, by the last answer of this connection that told it.
+  /// What the server's clock shows now, by the last answer of this connection that has its time.
   private func ownTimeUs(at now: Instant) -> Int64? {
     stated.map { stated in
       let sinceMs = now.monotonicMs.saturating(minus: stated.ms)
@@ -100,7 +100,7 @@ struct ServerKnowledge {
     ownTimeUs(at: now).map { time > $0.saturating(plus: overlapUs) } ?? false
   }
 
-  /// The least that the server's clock shows now: by what it told on this connection, else by what
+  /// The least that the server's clock shows now: by its time on this connection, else by what
   /// is known of it, and by the device's clock, which may be ahead by some time.
   func timeForSigns(at now: Instant) -> Int64? {
     if let own = ownTimeUs(at: now) { return max(own, facts.serverTimeUs ?? .min) }

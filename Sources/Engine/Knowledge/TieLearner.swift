@@ -1,4 +1,4 @@
-/// How a server lists messages, as far as its pages have told.
+/// How a server lists messages, as far as its pages have shown.
 ///
 /// Rule protected: only pages teach the order of messages with one printed time, and only where
 /// it is known which end of a page is the older one. That is read off a page that shows two
@@ -80,7 +80,7 @@ struct TieLearner {
     directions[listing] = known == nil || known == direction ? direction : Direction.none
   }
 
-  /// Whether pages of all kinds have told how they are listed, and none contradicted another.
+  /// Whether pages of all kinds have shown how they are listed, and none contradicted another.
   var isKnown: Bool { Listing.allCases.allSatisfy { descends($0) != nil } && contradictions == 0 }
 
   /// Keeps a page until its listing is known.

@@ -13,7 +13,7 @@ internal import Wire
 struct LogEffects {
   var cid: Int64 = 0
   var conversation: [UInt8] = []
-  /// The book was told of this connection.
+  /// The book knows of this connection.
   var isConnected = false
   /// The token behind the log, where that is empty.
   var emptyEnd: [UInt8]?
@@ -171,7 +171,7 @@ struct LogInput {
     }
   }
 
-  /// What the server is to be told of new messages.
+  /// Queues the marks of new messages for the server.
   private mutating func queueMarks(_ inserted: [Position], marksRead: Bool) throws(StoreFailure) {
     for position in inserted {
       if rules.autoMarkDelivered,
@@ -202,7 +202,7 @@ struct LogInput {
 
 /// What this process knows of logs beside the file. It may be lost.
 struct LogConnections {
-  /// Conversations whose log was told of this connection.
+  /// Conversations whose log book knows of this connection.
   private var connected: Set<Int64> = []
   /// The tokens behind logs that are empty.
   private var emptyEnds: [Int64: [UInt8]] = [:]

@@ -1,8 +1,8 @@
 /// What of a log is as of this connection, and how rows on a screen come to be.
 ///
 /// Rule protected: what reached the present on this connection is as of now, since each change is
-/// an entry of it. Elsewhere only that is which a page of this connection showed: what a server
-/// marks in place, or takes out, is told by no entry of the range.
+/// an entry of it. Elsewhere only that is which a page of this connection showed: no entry of the
+/// range reports what a server marks in place, or takes out.
 internal import Base
 internal import Store
 internal import Timeline

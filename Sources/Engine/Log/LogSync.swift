@@ -267,7 +267,7 @@ struct LogSync {
     return try top(of: index).map { .down(from: $0, bound) }
   }
 
-  /// A start that was claimed on an earlier connection: what was purged since is not told.
+  /// A start that was claimed on an earlier connection: no entry reports what was purged since.
   private func start(of index: Int) throws(StoreFailure) -> LogAim? {
     guard let start = book.ranges[index].start, start.connection < book.facts.connection else {
       return nil

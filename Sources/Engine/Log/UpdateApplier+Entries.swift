@@ -56,7 +56,7 @@ extension UpdateApplier {
     effects.logs.append(input.effects)
   }
 
-  /// What is no entry changes nothing in a log; that it was told says that something did.
+  /// A push that is no entry changes nothing in a log; it shows that something has changed there.
   mutating func isForLog(_ effect: Effect) -> Bool {
     guard memory.server.scheme.isLog else { return false }
     switch effect {

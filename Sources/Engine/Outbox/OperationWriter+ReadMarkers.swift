@@ -7,9 +7,9 @@ internal import Timeline
 internal import Wire
 
 extension OperationWriter {
-  /// Of markers that were never told the furthest counts; it comes back where it is there
+  /// Of markers that were never sent the furthest counts; it is returned where it is there
   /// already. Where one of them is not stored here they cannot be compared, and both are
-  /// told, in their order.
+  /// sent, in their order.
   func supersede(
     marker record: inout OperationRecord
   ) throws(StoreFailure) -> OperationRecord? {
@@ -31,7 +31,7 @@ extension OperationWriter {
     return nil
   }
 
-  /// The server has the marker: what waits to be told and is no further is done as well.
+  /// The server has the marker: waiting ones that are no further are done as well.
   func noteTold(
     _ record: OperationRecord
   ) throws(StoreFailure) {

@@ -1,7 +1,7 @@
 /// What the user does, on its way into the file. Lives for one transaction.
 ///
-/// Rule protected: what the server was never told is changed in place; what it may have been told
-/// is followed by another operation, which waits for it.
+/// Rule protected: an operation that was never sent is changed in place; one that may have been
+/// sent is followed by another operation, which waits for it.
 internal import Base
 internal import Store
 internal import Wire
@@ -55,7 +55,7 @@ struct OperationWriter {
       if verb == .deleteConversation || verb == .leaveConversation,
         let made = try tx.operation(record.depends), made.isUnsent
       {
-        // Nobody was told of it, so nobody need hear of its end.
+        // Its creation was never sent, so its end need not be sent.
         try tx.operationTable.removeOperation(made.seq)
         try tx.removeConversation(known.cid)
         return made
@@ -76,8 +76,8 @@ struct OperationWriter {
     return try tx.operationTable.addOperation(record)
   }
 
-  /// Says which message an operation is about. One that the server was never told of is
-  /// changed here and now, and comes back.
+  /// Says which message an operation is about. A send that never left is changed at once, and is
+  /// returned.
   private func aim(
     _ record: inout OperationRecord, at message: [UInt8], draft: Draft
   ) throws(StoreFailure) -> OperationRecord? {
@@ -119,7 +119,7 @@ struct OperationWriter {
     try tx.operationTable.saveOperation(record)
   }
 
-  /// Of several operations on one thing that were never told, the last one counts. Gives
+  /// Of several operations on one thing that were never sent, the last one counts. Gives
   /// the one that takes this one's place.
   private func supersede(
     _ record: OperationRecord, draft: Draft
@@ -155,7 +155,7 @@ struct OperationWriter {
 }
 
 extension OperationRecord {
-  /// The server has not been told of it, or has said that it will not do it.
+  /// It was never sent, or the server has refused it.
   var isUnsent: Bool { state == .refused || (state == .queued && attempts == 0) }
 }
 

@@ -79,7 +79,7 @@ enum OutboxPolicy {
   /// What becomes of an operation whose request ended so.
   ///
   /// - Parameters:
-  ///   - isRepeatable: the server does it once, however often it is told.
+  ///   - isRepeatable: the server does it once, however often it is sent.
   ///   - wasTaken: the host had taken the frame.
   static func verdict(
     _ ending: Ending, verb: Verb, isRepeatable: Bool, wasTaken: Bool
@@ -112,11 +112,11 @@ enum OutboxPolicy {
     verb == .deleteMessage || verb == .deleteConversation || verb == .leaveConversation
   }
 
-  /// Whether the server does it once, however often it is told.
+  /// Whether the server does it once, however often it is sent.
   ///
   /// - Parameters:
   ///   - body: the other members of its request.
-  ///   - isIdempotent: the server knows what it was told before by its client id.
+  ///   - isIdempotent: the server recognises a repetition by its client id.
   static func isRepeatable(_ verb: Verb, body: [UInt8], isIdempotent: Bool) -> Bool {
     switch verb {
     case .sendMessage:

@@ -81,7 +81,7 @@ extension SyncEngine {
   }
 
   /// Whether equal payloads may say that a message is a send of this device. Never
-  /// where a send can be told again: it need not be guessed whether it has arrived.
+  /// where a send can be repeated: it need not be guessed whether it has arrived.
   var matchesPayloads: Bool {
     !outbox.tellsClientIDs && !can(.idempotentSend)
   }

@@ -246,7 +246,7 @@ extension SyncEngine {
     case .done, .refused:
       break
     case .retry(let afterMs):
-      // The server has answered, so another message is told at once.
+      // The server has answered, so the marker of another message is sent at once.
       if lowered != .unknown { return }
       report.stats.retries += 1
       // What a lost connection took is sent again on the next one.
@@ -314,9 +314,9 @@ extension SyncEngine {
     }
   }
 
-  /// All was looked at and could be read, and it is not there: a server that knows what is repeated
-  /// is told it once more. False where that is the user's to say: also where a message of this
-  /// user's came without its client id, which may be this one.
+  /// All was looked at and could be read, and it is not there: it is sent again to a server that
+  /// recognises a repetition. False where the user decides: also where a message of this user's
+  /// came without its client id, which may be this one.
   private func resend(_ seq: UInt64) throws(StoreFailure) -> Bool {
     guard can(.idempotentSend) else { return false }
     let isQueued = try commit { tx throws(StoreFailure) -> Bool in

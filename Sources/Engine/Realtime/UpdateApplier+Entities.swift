@@ -1,4 +1,4 @@
-/// What is told that is not a message: small entities, events, and what this
+/// Parts of updates that are no messages: small entities, events, and what this
 /// version does not understand.
 ///
 /// Conversations, members and profiles are kept as they came, the newest copy only.

@@ -1,7 +1,7 @@
-/// What was told in a list that is too long to be read, and what many items say of one message.
+/// Lists that are too long to be read, and many items about one message.
 ///
-/// Rule protected: no frame holds the writer up, and nothing that it told is lost. What is not
-/// read is asked for again, from before; what is said of one message is written once.
+/// Rule protected: no frame holds the writer up, and nothing in it is lost. What is not read is
+/// requested again, from before; many items about one message are written once.
 internal import Base
 internal import Store
 internal import Timeline
@@ -10,9 +10,9 @@ internal import Wire
 extension UpdateApplier {
   /// What is asked for again once the transaction is over.
   struct Doubts {
-    /// The conversations, each with what was told of it.
+    /// The conversations, each with the topics of the list that names it.
     var conversations: [(id: [UInt8], cid: Int64, topics: SkippedList.Topics)] = []
-    /// They were too many to be told.
+    /// The topics for all conversations, where too many were named.
     var all: SkippedList.Topics = []
     /// The list of conversations.
     var list = false
@@ -25,7 +25,7 @@ extension UpdateApplier {
     try doubt(skipped)
   }
 
-  /// Lowers what is known of those conversations, so that the next sync brings what was told.
+  /// Lowers what is known of those conversations, so that the next sync brings what was skipped.
   mutating func doubt(_ skipped: SkippedList) throws(StoreFailure) {
     let topics = skipped.topics
     if topics.contains(.conversations) { try requireList() }

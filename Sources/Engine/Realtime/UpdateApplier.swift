@@ -40,7 +40,8 @@ struct UpdateApplier {
     var doubts = Doubts()
   }
 
-  /// Whether an answer was to tell the last message of each conversation, and tells any.
+  /// Whether a request asked for the last message of each conversation (`asked`), and whether the
+  /// answer has one (`told`).
   enum Lasts {
     case untold, asked, told
 
@@ -60,14 +61,14 @@ struct UpdateApplier {
   var answered: OperationRecord?
   /// What comes beside something else tells of no newer ones before it.
   var isAside = false
-  /// The host has been told that something could not be applied.
+  /// The host gets `TL_QUARANTINED`: something could not be applied.
   var isQuarantined = false
   /// The commit after which an answer was asked for; nil for what was pushed.
   var asked: UInt64?
   /// The same of what an answer may know no better than what came meanwhile. Nil for what
   /// is newer than every request that is on its way.
   var issued: UInt64?
-  /// What an answer tells of the last messages of its conversations.
+  /// Whether the answer names the last messages of its conversations.
   var lasts = Lasts.untold
   /// How often messages came.
   var copies = CopyCounter()
@@ -166,8 +167,8 @@ struct UpdateApplier {
     }
   }
 
-  /// Takes in deletions that are told as such. Where the last message goes, and what stands before
-  /// it is not known here, the list is asked which one is the last.
+  /// Applies deletions by id. If the last message is deleted, and the one before it is not known
+  /// here, the list of conversations is requested.
   func delete(_ ids: [[UInt8]], in record: ConversationRecord) throws(StoreFailure) {
     let cid = record.cid
     if asked == nil {

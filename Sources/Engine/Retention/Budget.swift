@@ -13,7 +13,7 @@ package struct Budget: Equatable, Sendable {
   package var ageUs: Int64 = 0
   /// What the server made since stays, whatever the others say.
   package var youngUs: Int64 = 0
-  /// What a subscriber of the feed has not been told of stays.
+  /// Messages in entries of the feed that a subscriber has not read stay.
   package var keepsUntold = false
 
   package init() {}

@@ -33,7 +33,7 @@ struct Retention {
   /// Something was purged since the file was cut.
   private var mustRelease = false
   private var freePages: Int64 = .max
-  /// What a subscriber is still to be told of.
+  /// Messages in entries of the feed that a subscriber has not read.
   private(set) var untold = Untold()
 
   private enum Reason {
@@ -189,7 +189,7 @@ struct Retention {
     if victim.reason == .age, let cutoff = cutoff(budget.ageUs, serverUs) {
       young = min(young ?? cutoff, cutoff)
     }
-    // What came since the slice before is not told either.
+    // Entries written since the slice before are unread too.
     var kept: [ClosedRange<UInt64>] = []
     if budget.keepsUntold {
       // Who is far behind is read after in slices, and nothing goes before.

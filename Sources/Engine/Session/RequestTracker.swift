@@ -27,7 +27,7 @@ struct PendingRequest {
   var sentMs: Int64?
   /// When it times out; nil until the frame is taken.
   var deadlineMs: Int64?
-  /// What it asked for was told another way. Its answer may still come, and nobody waits for it.
+  /// What it asked for arrived another way. Its answer may still come, and nobody waits for it.
   var isSettled = false
 
   var isSubscription: Bool {
@@ -192,8 +192,8 @@ struct RequestTracker {
     return late
   }
 
-  /// What was asked for has been told another way: the request keeps no other waiting, and that
-  /// its answer does not come is no trouble.
+  /// What was asked for has arrived another way: no other request waits for this one, and a missing
+  /// answer is no error.
   mutating func settle(_ purpose: PendingRequest.Purpose) {
     // Without an echo of ids the answer must still be waited for, or it would be taken for the
     // next one's.

@@ -3,7 +3,7 @@
 /// A page of the list may shift while it is read: what becomes active moves to its
 /// top. So the list counts as whole only where as many conversations were seen as the
 /// server counts, and a walk that saw fewer begins again, a few times. A conversation
-/// that is missing is not taken for deleted: that is told by pushes and by answers.
+/// that is missing is not taken for deleted: pushes and answers report deletions.
 internal import Base
 internal import Store
 internal import Timeline
@@ -89,7 +89,7 @@ extension UpdateApplier {
       return
     }
     let isEmpty = try isEmpty(known, record)
-    // Where a message stands in a log is not known by being told as the last one.
+    // That a message is the last one does not say its position in a log.
     var isPlaced = true
     if let last, memory.server.scheme.isLog { isPlaced = try tx.row(last.id, record.cid) != nil }
     try keep(known, record)
@@ -111,8 +111,8 @@ extension UpdateApplier {
       issued: asked ?? tx.lsn, came: came)
   }
 
-  /// Whether the conversation holds no message by an answer that would tell the last one: it says
-  /// so, or tells that of others, or told this one's before.
+  /// Whether an answer that asked for last messages shows that the conversation has none: it says
+  /// so, or it has the last message of others, or an earlier answer had this one's.
   private func isEmpty(
     _ known: WireConversation, _ record: ConversationRecord
   ) throws(StoreFailure) -> Bool {
@@ -122,8 +122,8 @@ extension UpdateApplier {
     return operationValue("last_message", in: Array(body.dropFirst().dropLast())) != nil
   }
 
-  /// What stands above the last message that is told went while nobody told of it, but for what
-  /// came on this connection and may be newer than the answer.
+  /// Rows above the last message that an answer names were deleted without a report, except those
+  /// that came on this connection and may be newer than the answer.
   private func name(
     last id: [UInt8]?, at place: Position?, in record: ConversationRecord, asked: UInt64
   ) throws(StoreFailure) {
@@ -144,8 +144,8 @@ extension UpdateApplier {
     effects.named.append((old, known.id))
   }
 
-  /// Whether those who are in a conversation are told of it, and this user, who has left
-  /// it, as well: that does not bring it back.
+  /// Whether this is a change of a conversation that this user has left, pushed to its members:
+  /// that does not bring it back.
   func isLeft(_ known: WireConversation) throws(StoreFailure) -> Bool {
     guard let record = try tx.conversation(known.id), record.deletedLSN > 0,
       try tx.entry(record).body == nil

@@ -327,8 +327,8 @@ extension PageMerge {
     }
   }
 
-  /// Under a stamp years ahead stands also what was told while the page was under way:
-  /// the page is older than that, so it does not speak up to the stamp.
+  /// Below a stamp years ahead there may be messages that were pushed while the page was under way:
+  /// the page is older than those, so it does not claim up to the stamp.
   private mutating func endBelowPushes(_ ingested: Ingested) throws(StoreFailure) {
     guard !scheme.isSequence, let top = job.catchUp.top, let present = job.catchUp.present else {
       return

@@ -315,7 +315,7 @@ extension PageMerge {
       // A push may be faster than the commit behind it.
       job.evidence.unsettled.insert(row.position.id)
     } else if isLeftover || memory.server.profile.absenceIsDeletion
-      // What only an import has told says nothing of the server.
+      // A row that only an import brought says nothing of the server.
       || row.flags.contains(.imported)
       || ranges.unverifiedBefore.span(holding: row.position) != nil
         && !memory.restores.isDoubted(row.position.id, in: record.id)

@@ -112,7 +112,7 @@ extension PageMerge {
     guard memory.ties.teaches(shown, in: record.cid, isWhole: isWhole) else {
       return try tx.note(orderOf: time, isKnown: false, in: record.cid)
     }
-    // A page that shows all that is stored of it has told the order of that.
+    // A page that shows all that is stored of it has shown their order.
     if shown.count == stored.count {
       try tx.note(orderOf: time, isKnown: true, in: record.cid)
     }

@@ -182,8 +182,8 @@ extension SyncEngine {
     askNeededList()
   }
 
-  /// Asks for a list of which something was told that could not be read, also where nobody
-  /// looks at it: nothing else would bring that.
+  /// Requests the list of conversations after a push about them could not be read, also where
+  /// nobody looks at it: nothing else would bring that.
   private func askNeededList() {
     guard memory.server.facts.needsList, tracker.isUp, scheduler.hasRoom, !scheduler.asksList
     else { return }

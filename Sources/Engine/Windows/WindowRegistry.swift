@@ -127,7 +127,7 @@ final class WindowRegistry {
   }
 
   /// Splits that are held back are due as other deadlines are: gives the next one, and whether
-  /// one has passed, which is told once.
+  /// one has passed, which is reported once.
   func takeHolds(at nowMs: Int64, rest next: Int64) -> (next: Int64, isDue: Bool) {
     snapshot.withLock { snapshot in
       var (next, isDue) = (next, false)

@@ -74,7 +74,7 @@ extension WindowState {
     ends.stood = ends.stood.map(now)
     if let shown = view.shown {
       let (low, high) = (now(shown.low), now(shown.high))
-      // Where its ends went different ways it is told anew.
+      // If its ends moved past each other, the range stays until rows are shown again.
       if low < high { view.shown = SpanSet.Span(low: low, high: high) }
     }
   }

@@ -93,9 +93,9 @@ struct ConversationTable {
     try connection.run("UPDATE alias SET cid = ? WHERE cid = ?", other, cid)
   }
 
-  // MARK: What the server was told, and told
+  // MARK: What was sent to the server, and received
 
-  /// When it was made or changed, and at which commit that was told.
+  /// When it was made or changed, and the commit that received that.
   func note(madeUs: Int64?, told: UInt64, of cid: Int64) throws(StoreFailure) {
     try connection.run(
       """

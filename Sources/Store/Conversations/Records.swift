@@ -27,8 +27,8 @@ package struct ConversationRecord: Equatable, Sendable {
   package var deletions: Watermark?
   /// Up to where edits, reactions, pins and receipts were fetched.
   package var marks: Watermark?
-  /// Where the newest trusted range ends, which the row of that range is not told each time;
-  /// nil where there is none.
+  /// Where the newest verified range ends: it is kept here, and not in the row of that range. Nil
+  /// where there is none.
   package internal(set) var top: Position?
   /// The oldest `since` that deletions were ever asked from.
   package var lowestSinceUs: Int64?
@@ -63,7 +63,7 @@ package struct ServerFacts: Equatable, Sendable {
   package var epoch: [UInt8]?
   /// The commit at which the server was last found restored; 0 for never.
   package var restoredLSN: UInt64 = 0
-  /// Something told of the list of conversations was not read: it is to be asked for.
+  /// A push about conversations could not be read, so their list has to be requested.
   package var needsList = false
 
   package init() {}
@@ -167,7 +167,7 @@ package struct RowFlags: OptionSet, Hashable, Sendable {
   static let laidOver = RowFlags(rawValue: 1 << 13 | 1 << 14 | 1 << 15)
   /// What only grows, whoever says it.
   static let growing: RowFlags = [.readByMe, .listenedByMe, .offered, .silent, .history]
-  /// What is kept of a row that goes, by number for SQL.
+  /// Offered for a notification, or silent: kept when the row is removed. By number for SQL.
   static let told = RowFlags(rawValue: 1 << 17 | 1 << 18)
   /// What follows the stamp of the request rather than the content's version.
   static let marks: RowFlags = [.pinned]
@@ -300,7 +300,7 @@ package enum ChangeOrigin: Int64, Sendable {
   case none = 0
   /// The library asked for it.
   case fetched
-  /// The server told it unasked.
+  /// The server pushed it.
   case pushed
   /// This user or host did it, or it answers what they did.
   case own

@@ -2,7 +2,7 @@
 /// read.
 ///
 /// How far the server has the marker is kept apart from the marker that is shown, which moves
-/// before the server hears of it: what is told next must not take the server's marker back.
+/// before the server has it: an older marker that is sent next must not move the server's back.
 internal import Base
 package import Timeline
 
@@ -11,7 +11,7 @@ extension UnreadTable {
   /// of unread messages, and the last one that it knows as read.
   ///
   /// - Parameters:
-  ///   - newest: the newest message that it told beside them; nil where it told none.
+  ///   - newest: the newest message of the same answer; nil where it has none.
   ///   - came: when an unread row came last, before that message did.
   package func noteServer(
     _ cid: Int64, unread count: Int64?, lastRead: [UInt8]?, newest: Position?, issued: UInt64,

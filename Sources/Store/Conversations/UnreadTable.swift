@@ -5,7 +5,7 @@
 internal import Base
 package import Timeline
 
-/// What a commit is told for the numbers of unread messages, and what it finds.
+/// What a commit has to know for the numbers of unread messages, and what it finds.
 package struct UnreadCommit {
   /// The newest commit when the last connection began; whether it loses no push.
   package var connectedAt: UInt64?
@@ -177,8 +177,8 @@ extension UnreadTable {
     tx.counting.unsettled = SmallDictionary()
   }
 
-  /// A connection that began after a commit has told of the conversation: a count from before says
-  /// nothing of what was read elsewhere meanwhile.
+  /// A connection that began after a commit has caught up the conversation: an earlier count does
+  /// not include what was read elsewhere meanwhile.
   package func outliveCount(from lsn: UInt64, in cid: Int64) throws(StoreFailure) {
     tx.counting.caughtUp = cid
     let tally = try tx.tally(cid)
@@ -250,7 +250,7 @@ extension UnreadTable {
   }
 
   /// What this user called read is taken back before the server did it: the marker goes back to
-  /// where the server has it, or to the furthest message that it is still to be told.
+  /// where the server has it, or to the furthest marker that is still to be sent.
   package func takeBackLastRead(_ id: [UInt8], in cid: Int64) throws(StoreFailure) {
     var marker = try tx.unreadReader.serverMarker(cid)
     let kept = try tx.connection.statement(Queries.markersKept, cid)

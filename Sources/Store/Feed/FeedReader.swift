@@ -28,8 +28,8 @@ package enum ChangesPage: Equatable, Sendable {
 package struct FeedReader {
   let rx: ReadTransaction
 
-  /// Entries for one that stands for the state after `seq`: who saw an empty feed is told, too,
-  /// that something of it is no longer kept.
+  /// Entries for a reader that has the state after `seq`. One that saw an empty feed gets `resync`
+  /// too, if the feed was trimmed since.
   package func changes(since seq: UInt64, limit: Int) throws(StoreFailure) -> ChangesPage {
     let (last, trimmed, _) = try feed()
     if seq == 0, trimmed > 0 { return .resync(from: last) }

@@ -121,9 +121,9 @@ extension FeedTable {
   /// Operations that this transaction has changed so far, those that are gone included.
   package var changedOperations: Set<UInt64> { tx.feed.operations }
 
-  /// Notes what a screen sees of a row that changed. Every change of a row comes by
-  /// here, with where the row stood and where it stands, and what was told of one that went. One
-  /// that goes from the cache alone counts as before.
+  /// Notes what a screen sees of a row that changed. Every change of a row comes by here, with its
+  /// state before and after, and whether a removed one had been offered for a notification. One
+  /// that is removed from the cache alone counts as before.
   func noteChange(
     _ cid: Int64, number: UInt64, was before: RowState?, now after: RowState?,
     told: RowFlags = [], counts: Bool = true
@@ -153,7 +153,7 @@ extension FeedTable {
     tx.counters.trimmedChange = Swift.max(tx.counters.trimmedChange, tx.counters.lastChange - kept)
   }
 
-  /// Brings the newest entries to their table, which loses those that are no longer told.
+  /// Moves the newest entries to their table, and trims its oldest ones.
   private func moveChanges() throws(StoreFailure) {
     try tx.connection.runNoted(
       "INSERT INTO change (last, entries) VALUES (?, ?)", tx.counters.lastChange,

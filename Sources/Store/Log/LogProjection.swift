@@ -68,7 +68,7 @@ package struct LogProjection {
       let state = try book.state(of: row.id, withReactions: false)
     else { return nil }
     message.order = row.place
-    // Whatever else goes by time was told by this server.
+    // Every other entry that is ordered by time came from this server.
     let isImported =
       row.received == 0 && book.range(holding: row.place).map { book.ranges[$0].isByTime } ?? false
     if isImported { message.flags.insert(.imported) }

@@ -1,4 +1,4 @@
-/// Marks that came before their message, and what was told of one that went.
+/// Marks that came before their message, and offers of removed messages.
 ///
 /// Marks wait for it, field by field, and are laid over the first copy of it by
 /// the same rules as if they had come behind it. A deletion ends the wait. The
@@ -115,7 +115,7 @@ extension AnnotationTable {
 
   // MARK: Offers
 
-  /// A row goes: what the host was told of it is kept.
+  /// A row is removed: keeps whether it was offered for a notification, or silent.
   func keepOffer(_ id: [UInt8], in cid: Int64, _ flags: RowFlags) throws(StoreFailure) {
     let told = flags.intersection(.told)
     guard told != [] else { return }
@@ -142,7 +142,7 @@ extension AnnotationTable {
     try boundOffers()
   }
 
-  /// What the host was told of a message that is stored again, and keeps it from now on.
+  /// Takes out whether a message that is stored again was offered or silent: its row keeps that.
   func takeOffer(_ id: [UInt8], in cid: Int64) throws(StoreFailure) -> RowFlags {
     guard try hasOffers(), let flags = try tx.connection.number(Queries.offered, cid, id) else {
       return []

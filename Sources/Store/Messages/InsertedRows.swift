@@ -1,7 +1,7 @@
 /// The rows that a commit has inserted: what a window asks for next.
 ///
-/// Rule protected: what is told from here is what the file says. A commit that changed any other
-/// row tells nothing, and the next commit, whatever it does, ends it.
+/// Rule protected: it equals what the file says. A commit that changed any other row leaves nothing
+/// here, and the next commit, whatever it does, ends it.
 internal import Timeline
 
 struct InsertedRows {

@@ -44,8 +44,8 @@ extension RankTable {
 }
 
 extension RankTable {
-  /// Gives all rows of one time their ranks, new or not: those that stand elsewhere than they did
-  /// are told, and those that another one passes with the read marker.
+  /// Gives all rows of one time their ranks, new or not. Rows that moved are reported as changed,
+  /// and so are others that the read marker passes.
   package func rerank(
     _ rows: [(row: StoredRow, rank: Int)], at time: Int64, in cid: Int64
   ) throws(StoreFailure) {

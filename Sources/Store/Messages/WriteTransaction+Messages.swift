@@ -12,8 +12,8 @@ extension WriteTransaction {
   /// does not `sayMarks` leaves reactions and pin as they are, or wait. A first copy, of a push
   /// that tells a message as new, may have been overtaken by an edit: see `merged`. An edit was
   /// pushed as one, whether or not the copy says so. What is derived
-  /// from the entries of a log is as it is now, whatever the row says. A copy that `revives` a
-  /// deletion was asked for, or pushed, after that was told, where it was: the message is back.
+  /// from the entries of a log is as it is now, whatever the row says. A copy that `revives` was
+  /// requested, or pushed, after the message's deletion was known: the message is back.
   package func apply(
     _ message: IncomingMessage, _ cid: Int64, issued: UInt64, saysMarks: Bool = true,
     isFirst: Bool = false, isEdit: Bool = false, isDerived: Bool = false, revives: Bool = false
@@ -113,7 +113,7 @@ extension WriteTransaction {
     return .updated(stored.number)
   }
 
-  /// What the server says itself it need not be told.
+  /// Drops pending marks that the server's copy has already.
   func dropKnownMarks(
     _ message: inout IncomingMessage, in cid: Int64
   ) throws(StoreFailure) {

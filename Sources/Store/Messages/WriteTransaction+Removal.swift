@@ -114,8 +114,8 @@ extension WriteTransaction {
   }
 }
 
-/// Rows that go from here and are still on the server: what the server was told of a message is
-/// not told again when it comes anew, and its pending marks stay pending.
+/// Rows that are removed here and are still on the server. Marks that the server has confirmed are
+/// not sent again when the message returns; pending ones stay pending.
 extension WriteTransaction {
   /// Takes out one message, without a tombstone; its place, nil where it is not stored.
   package func drop(_ id: [UInt8], in cid: Int64) throws(StoreFailure) -> Position? {

@@ -223,7 +223,7 @@ extension OperationRecord {
     self.verb == verb && state != .refused
   }
 
-  /// The server has told the id of its message, and no place.
+  /// The server has named the id of its message, and no position.
   fileprivate var isAnsweredSend: Bool { verb == .sendMessage && state == .answered }
 
   /// Whether a copy has the payload that goes out now.

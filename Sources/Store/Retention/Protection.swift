@@ -15,13 +15,13 @@ package struct Protection {
   /// Nothing in here goes.
   package private(set) var ranges = SpanSet()
   private var ids = IDSet()
-  /// Numbers that a subscriber is still to be told of, in their order.
+  /// Local ids in entries of the feed that a subscriber has not read, ascending.
   private let untold: [ClosedRange<UInt64>]
 
   /// - Parameters:
   ///   - loaded: what open windows have loaded.
   ///   - youngUs: what the server made from here on stays.
-  ///   - untold: messages with these numbers stay, which are in their order.
+  ///   - untold: messages with these local ids stay; ascending.
   package init(
     _ cid: Int64, loaded: SpanSet, youngUs: Int64?, untold: [ClosedRange<UInt64>],
     in rx: ReadTransaction

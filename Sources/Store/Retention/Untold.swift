@@ -1,4 +1,4 @@
-/// Messages that a subscriber of the feed is still to be told of.
+/// Messages in entries of the feed that its subscriber has not read (`TL_RETAIN_UNTOLD`).
 ///
 /// Rule protected: however far behind the subscriber is, one slice reads so many entries and no
 /// more. What was read stays in memory, and what the subscriber has done with goes.
@@ -8,6 +8,7 @@ package struct Untold: Sendable {
   /// Entries that one slice reads.
   package static let sliceEntries = 1_024
 
+  /// The subscriber has read the entries up to this one.
   private var told: UInt64 = 0
   private var readTo: UInt64 = 0
   /// By entry, the messages that it is about; an entry about others is none.

@@ -267,7 +267,8 @@ enum Schema {
       """)
   }
 
-  /// Of what was told already nobody knows when, or by whom. (Forms 13 and 14 were a log's alone.)
+  /// Of earlier sends it is not known when they left, or from which login. (Forms 13 and 14 were a
+  /// log's alone.)
   private static func addTold(_ connection: Connection) throws(StoreFailure) {
     try connection.execute(
       """

@@ -276,7 +276,7 @@ package class ReadTransaction {
     return set(try Self.ranges(statement), of: kind, top: top)
   }
 
-  /// - Parameter top: where the newest one ends, which its row is not told each time.
+  /// - Parameter top: where the newest one ends, which is not kept in its row.
   func set(_ ranges: [SpanSet.Span], of kind: SpanKind, top: Position? = nil) -> SpanSet {
     var ranges = ranges
     if let top, let newest = ranges.indices.last { ranges[newest].high = top }

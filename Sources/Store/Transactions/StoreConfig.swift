@@ -1,4 +1,4 @@
-/// What a store is told to be opened.
+/// What a store has to know to be opened.
 package import Base
 internal import Text
 

@@ -14,8 +14,8 @@ package final class WriteTransaction: ReadTransaction {
   /// Feed entries of this commit, in runs.
   var feed = FeedRuns()
   var asked = AskedOnce()
-  /// What comes is told as it happens, one after the other without a loss, since this
-  /// commit; nil where it may have happened before, as what an answer tells.
+  /// Pushes have arrived in order and without a loss since this commit; nil where the content may
+  /// be older, as that of an answer.
   package var receivedSince: UInt64?
   /// Whether what goes out is sealed, and whether an edit that followed by itself is to be.
   package var seals = false

@@ -16,7 +16,7 @@ package enum ItemFault: String, CaseIterable, Sendable {
   case openNotSpread
   /// The checksum of a list that is read from the newest is that of the other way.
   case checksumOneWay
-  /// An item of which a message changed is not told of.
+  /// An item of which a message changed has no update step.
   case updateForgotten
   /// A message that folds otherwise than before goes on holding the key of its item.
   case otherKindKeepsKey

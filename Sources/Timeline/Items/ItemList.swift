@@ -1,7 +1,7 @@
 /// The items of one window: what a person sees, one message or a group that folds together.
 ///
 /// It follows the window's steps in two phases. `take` brings rows in and out, and knows which
-/// rows have to be read; `merge` is told of those and makes the steps from the items that the
+/// rows have to be read; `merge` gets those and makes the steps from the items that the
 /// host has to those that are there now. Between the two a row that went is a *ghost*: it has no
 /// place among the rows any more, but still holds the place of the item that began with it. So
 /// old and new order are one order, and each step is a place in it.

@@ -1,7 +1,7 @@
 /// What goes into a list of items and what is read of it.
 ///
-/// A row is told as what folding and drawing need of a message; its text stays in the store. An
-/// item is told as what a screen draws of it beside its messages.
+/// A row has what folding and drawing need of a message; its text stays in the store. An item has
+/// what a screen draws of it beside its messages.
 internal import Base
 
 /// One row of a window, as of its last step.

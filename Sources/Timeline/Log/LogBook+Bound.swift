@@ -1,4 +1,4 @@
-/// As many ranges as are told apart (rule 28).
+/// The bound of the number of ranges (rule 28).
 ///
 /// Each input looks at each range, so there is a most of them. Rule protected: beyond it the lowest
 /// ones are put together to one that goes by its times. It claims nothing, and nothing in it is

@@ -92,7 +92,7 @@ extension LogBook {
       return row
     }
     if isPlanted(.markStays), row.entry.isDeleted { entry = row.entry }
-    // One that is taken away may be told without what it did: whom it is about is known.
+    // A withdrawn change may arrive without its content: its target is known from before.
     if entry.isDeleted, entry.change?.target == nil, let change = row.entry.change {
       entry.change = change
     }

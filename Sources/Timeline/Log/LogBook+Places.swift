@@ -355,7 +355,7 @@ extension LogBook {
     }
   }
 
-  /// Of two ranges that exclude each other the one that was told last is there, or the longer one.
+  /// Of two ranges that exclude each other the one that was received last is there, or the longer.
   private func isOlder(_ rows: [LogRow], than index: Int) throws(Table.Failure) -> Bool {
     let held = try table.rows(from: ranges[index].low, through: ranges[index].high)
     let (theirs, mine) = (Self.received(rows), Self.received(held))

@@ -66,7 +66,7 @@ package enum LogFault: String, CaseIterable, Sendable {
   case trimmedClaims
   /// 21: a push behind anything is adjacent to the newest.
   case pushAdjacent
-  /// 22: what a page lacks is told as lost, whenever it was asked.
+  /// 22: a send that a page lacks is reported as lost, whenever the page was requested.
   case lostTooEarly
   /// 23: what lies below a proven start stays.
   case purgedStays
