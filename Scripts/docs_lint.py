@@ -51,6 +51,8 @@ PRIVATE = {"islands?": "detached range", "strands?|stranded": "detached range",
            "to come": "say what there is"}
 # Types of others that pages name.
 FOREIGN_TYPES = {"Codable", "Date", "None", "OSError", "UTF8Span"}
+# The page that may name what the header calls otherwise now.
+RENAMED = ROOT / "docs" / "reference" / "renamed.md"
 NUMBERS = r"\d{3}(?:, \d{3})*"
 DATE = r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])"
 NOTE_HEAD = re.compile(
@@ -195,7 +197,7 @@ def lengths():
     header = len((ROOT / "Include" / "tideline.h").read_text().split())
     pages = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md",
                                       "CHANGELOG.md")]
-    pages += [path for path in files("docs/*.md") if path.name != "statuses.md"]
+    pages += [path for path in files("docs/*.md") if path.name not in ("statuses.md", "renamed.md")]
     return header, sum(word_count(path.read_text()) for path in pages)
 
 
@@ -402,6 +404,11 @@ def where():
                 yield f"{question}: no function {name} there"
 
 
+def renamed():
+    """The names that the header had before."""
+    return set(re.findall(r"^\| `(\w+)`", RENAMED.read_text(), re.MULTILINE))
+
+
 def sentences(header):
     """The header's prose on one line, without comment marks."""
     text = re.sub(r"^\s*/?\*+/?", " ", header, flags=re.MULTILINE)
@@ -430,9 +437,10 @@ def main():
     pages = files("*.md")
     declared = types_declared()
     for path in pages:
+        known = names | renamed() if path == RENAMED else names
         text, name = path.read_text(), path.relative_to(ROOT)
         trouble += [f"{name}: {why}" for why in [
-            *page(path, names, targets, package, verb_names), *tables(without_code(text))]]
+            *page(path, known, targets, package, verb_names), *tables(without_code(text))]]
         if name.parts[0] == "docs" and str(name) != "docs/reference/statuses.md":
             trouble += [f"{name}: {why}" for why in [
                 *type_names(text, declared), *private_words(text)]]
