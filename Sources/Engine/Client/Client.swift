@@ -84,15 +84,6 @@ package final class Client: Sendable {
   /// What the host's clock says; asked while no lock is held.
   func now() -> Instant { config.clock().bounded }
 
-<<<<<<< HEAD
-=======
-  /// Whether pages have shown in which way each kind of them is listed, for the simulator: until
-  /// then they teach no order.
-  package func knowsListings() throws(Failure) -> Bool {
-    try input { engine, _ throws(Failure) in engine.memory.ties.isKnown }
-  }
-
->>>>>>> 01189fb99f77cc205ccf652dbeea1a8fbbde7350
   // MARK: Turn
 
   package func connected() throws(Failure) {

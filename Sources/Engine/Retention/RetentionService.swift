@@ -83,15 +83,6 @@ package struct RetentionService {
     return isIdle ? ms : ms < 0 ? Self.pauseMs : min(ms, Self.pauseMs)
   }
 
-<<<<<<< HEAD
-=======
-  /// Entries of the feed that were read to find those that the subscriber lacks: a cost that tests
-  /// compare with the number of new ones.
-  package func entriesRead() throws(Failure) -> Int {
-    try client.input { engine, _ throws(Failure) in engine.memory.retention.untold.read }
-  }
-
->>>>>>> 01189fb99f77cc205ccf652dbeea1a8fbbde7350
   /// What a purge must know of screens.
   private func screens(
     _ windows: WindowRegistry, _ scheduler: SyncScheduler, isUp: Bool

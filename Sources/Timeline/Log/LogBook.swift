@@ -125,14 +125,6 @@ package struct LogBook<Table: LogTable> {
     return isPlanted(.oldTokenCounts)
   }
 
-<<<<<<< HEAD
-=======
-  /// All between the lowest and the highest place is known (rule 27): content,
-  /// deletions and annotations as of the highest, without what was deleted since, as it was read in
-  /// the range's connection and in the epoch of the facts.
-  package var certificates: [LogRange] { ranges.filter { !$0.isUnverified } }
-
->>>>>>> 01189fb99f77cc205ccf652dbeea1a8fbbde7350
   /// Up to where nothing is claimed of what messages show, since an unverified change tells
   /// neither what it does nor to what: it was first seen as taken away, and may have been given
   /// back. Nil where there is none.
