@@ -31,7 +31,7 @@ extension Client {
     try input { engine, now throws(Failure) in
       let found = try engine.storing { () throws(StoreFailure) in
         if id.isEmpty { return try engine.drop(conversation, at: now) }
-        return engine.scheme.isLog
+        return engine.scheme.keepsLog
           ? try engine.giveBack(id, of: conversation, at: now)
           : try engine.drop(id, of: conversation)
       }

@@ -83,11 +83,11 @@ package struct Importer {
           // No delivered mark is sent for them.
           let rules = IngestRules(
             user: engine.config.user, autoMarkDelivered: false,
-            usesSequence: engine.scheme.isSequence, matchesPayloads: false, learnsTies: false,
+            usesSequence: !engine.scheme.comesLate, matchesPayloads: false, learnsTies: false,
             tiesAreByArrival: false)
-          var slice = ImportSlice(rules, source, tx, isLog: engine.scheme.isLog)
+          var slice = ImportSlice(rules, source, tx, keepsLog: engine.scheme.keepsLog)
           for item in items { try slice.take(item) }
-          let logs = engine.scheme.isLog ? try slice.finishLogs(engine.memory) : []
+          let logs = engine.scheme.keepsLog ? try slice.finishLogs(engine.memory) : []
           let room = max(0, Int64(clamping: Limits.importBadMax) &- result.bad)
           result.inserted &+= slice.inserted
           result.known &+= slice.known
@@ -151,12 +151,12 @@ private struct ImportSlice {
   var known: Int64 = 0
   var bad: [BadLine] = []
   private var records: [[UInt8]: ConversationRecord] = [:]
-  private let isLog: Bool
+  private let keepsLog: Bool
   /// What goes into logs, by conversation.
   private var copies: [[UInt8]: [IncomingMessage]] = [:]
 
-  init(_ rules: IngestRules, _ source: ImportSource, _ tx: WriteTransaction, isLog: Bool) {
-    self.isLog = isLog
+  init(_ rules: IngestRules, _ source: ImportSource, _ tx: WriteTransaction, keepsLog: Bool) {
+    self.keepsLog = keepsLog
     self.rules = rules
     self.source = source
     self.tx = tx
@@ -177,7 +177,7 @@ private struct ImportSlice {
     guard
       let name = message.conversation ?? (source.conversation.isEmpty ? nil : source.conversation)
     else { return note(.badConversation, item) }
-    if isLog { return try keep(message, item, name) }
+    if keepsLog { return try keep(message, item, name) }
     guard let order = rules.usesSequence ? message.sequence : message.stamp.timeUs else {
       return note(.noSequence, item)
     }

@@ -11,10 +11,10 @@ internal import Timeline
 internal import Wire
 
 struct PositionScheme {
-  /// Positions are whole numbers and no times: the server's, or places in a log.
-  let isSequence: Bool
-  /// They are places, which mean nothing to the server.
-  let isLog: Bool
+  /// What the first part of a position is.
+  private enum Order { case time, number, place }
+
+  private let order: Order
   /// The order of messages with one printed time; numbers know no ties.
   let ties: Ties
   let overlapUs: Int64
@@ -28,13 +28,35 @@ struct PositionScheme {
   private let zoneOffsetMinutes: Int
 
   init(_ profile: Profile, overlapUs: Int64) {
-    isLog = profile.log != nil
-    isSequence = isLog || profile.capabilities.contains(.sequence)
+    order = profile.log != nil ? .place : profile.capabilities.contains(.sequence) ? .number : .time
     countsHidden = profile.countsHidden
-    ties = isSequence ? .never : profile.ties == .id ? .byID : .unknown
+    ties = order != .time ? .never : profile.ties == .id ? .byID : .unknown
     resolutionUs = profile.timeResolutionUs
     zoneOffsetMinutes = profile.zoneOffsetMinutes
     self.overlapUs = overlapUs
+  }
+
+  /// The server keeps a log: positions are places in it, which mean nothing to the server.
+  var keepsLog: Bool { order == .place }
+
+  /// Messages may appear below what is known: their places are times, and one is committed late.
+  /// Nothing appears below a number.
+  var comesLate: Bool { order == .time }
+
+  /// What is selected by time are neighbours. Not where positions are numbers.
+  var selectsByPlace: Bool { order == .time }
+
+  /// The watermark of content, where messages may still appear below it.
+  func lateTop(_ record: ConversationRecord) -> Watermark? { comesLate ? record.fetch : nil }
+
+  /// The first part of a message's position: its time, or the server's number, if it has one.
+  func order(of message: WireMessage) -> Int64? {
+    comesLate ? message.stamp.timeUs : message.sequence
+  }
+
+  /// The server's number of the row at a position; nil where positions are none.
+  func number(at position: Int64) -> UInt64? {
+    order == .number ? UInt64(clamping: position) : nil
   }
 
   /// Pages say the order of messages with one printed time.
@@ -54,19 +76,19 @@ struct PositionScheme {
   func bound(_ fetch: Watermark) -> WatermarkPolicy.Bound? {
     guard let stamp = stamp(fetch) else { return nil }
     var bound = WatermarkPolicy.bound(stamp, overlapUs: overlapUs, resolutionUs: resolutionUs)
-    if isSequence { bound.position = .after(timestampGroup: fetch.timeUs) }
+    if !comesLate { bound.position = .after(timestampGroup: fetch.timeUs) }
     return bound
   }
 
   /// The top of a range that ends the overlap below a watermark.
   func settled(below watermark: Watermark) -> Position {
-    isSequence ? .max : .before(timestampGroup: watermark.timeUs.saturating(minus: overlapUs))
+    !comesLate ? .max : .before(timestampGroup: watermark.timeUs.saturating(minus: overlapUs))
   }
 
   /// What came after this time or number was known lies above; nil says nothing.
   func boundary(after known: Int64?) -> Position {
     guard let known else { return .min }
-    if isSequence { return .after(timestampGroup: known) }
+    if !comesLate { return .after(timestampGroup: known) }
     return .before(timestampGroup: known.saturating(minus: overlapUs))
   }
 
@@ -80,7 +102,7 @@ struct PositionScheme {
   /// Whether the numbers from `low` up to the last of `rows` are all there: what was
   /// committed late, and what was deleted, leaves a hole.
   func isUnbroken(_ rows: [Position], from low: Position) -> Bool {
-    guard isSequence else { return true }
+    if comesLate { return true }
     // The boundary above a number is the one below the next.
     var last: Int64?
     for row in rows.ascending() where row >= low {

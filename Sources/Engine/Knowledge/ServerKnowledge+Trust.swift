@@ -62,7 +62,7 @@ extension ServerKnowledge {
     _ spans: inout SpanSet, of record: ConversationRecord, below time: Int64,
     in tx: WriteTransaction
   ) throws(StoreFailure) {
-    guard !scheme.isSequence, let fetch = record.fetch, time >= fetch.timeUs else { return }
+    guard let fetch = scheme.lateTop(record), time >= fetch.timeUs else { return }
     // In the watermark's own timestamp group others may have come before it, too.
     let boundary: Position =
       time == fetch.timeUs ? .before(timestampGroup: time) : .after(timestampGroup: fetch.timeUs)

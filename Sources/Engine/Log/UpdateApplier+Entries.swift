@@ -58,7 +58,7 @@ extension UpdateApplier {
 
   /// A push that is no entry changes nothing in a log; it shows that something has changed there.
   mutating func isForLog(_ effect: Effect) -> Bool {
-    guard memory.server.scheme.isLog else { return false }
+    guard memory.server.scheme.keepsLog else { return false }
     switch effect {
     case .messagesDeleted(let conversation, _), .reactions(let conversation, _, _, _),
       .reacted(let conversation, _, _), .pin(let conversation, _, _):

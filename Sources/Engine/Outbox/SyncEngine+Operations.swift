@@ -297,7 +297,7 @@ extension SyncEngine {
     _ record: OperationRecord, outcome: Outcome, response: Response, for pending: PendingRequest,
     from arrival: Arrival
   ) throws(StoreFailure) -> Receipt {
-    if scheme.isLog, record.verb.makesEntry {
+    if scheme.keepsLog, record.verb.makesEntry {
       return try finishInLog(record, outcome: outcome, response: response, from: arrival)
     }
     var effects = UpdateApplier.Effects()

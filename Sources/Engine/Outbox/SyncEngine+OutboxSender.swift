@@ -142,7 +142,7 @@ extension SyncEngine {
       }
       if record.verb == .sendMessage, record.attempts == 0 {
         let newest = try tx.newest(record.cid)?.time
-        record.sentAfter = scheme.isSequence ? newest : memory.server.timeUs
+        record.sentAfter = scheme.comesLate ? memory.server.timeUs : newest
       }
       record.attempts &+= 1
       try tx.operationTable.saveOperation(record)
@@ -321,7 +321,7 @@ extension SyncEngine {
     guard can(.idempotentSend) else { return false }
     let isQueued = try commit { tx throws(StoreFailure) -> Bool in
       guard var record = try tx.operation(seq), record.state == .unknown, record.firstSent != nil,
-        !record.isRewritten, scheme.isLog || record.sentAfter != nil
+        !record.isRewritten, scheme.keepsLog || record.sentAfter != nil
       else { return false }
       let low = scheme.boundary(after: record.sentAfter)
       guard try tx.quarantined(record.cid, from: low, to: .max).isEmpty,

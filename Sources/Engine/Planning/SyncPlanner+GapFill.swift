@@ -200,7 +200,7 @@ extension SyncPlanner {
   ) throws(StoreFailure) -> SyncStage {
     var goal = goal
     goal.from = edge
-    if profile.truncates == .oldest, !scheme.isSequence, !goal.isStuck,
+    if profile.truncates == .oldest, scheme.selectsByPlace, !goal.isStuck,
       let form = memory.server.form ?? memory.server.stamp(record.fetch)
     {
       return spot(.after(scheme.tail(above: edge, form: form)), goal)
@@ -293,7 +293,7 @@ extension SyncPlanner {
       if !place.id.isEmpty, !goal.isStuck, try tx.row(place.id, record.cid) != nil {
         return spot(.aroundID(place.id), goal)
       }
-      if !scheme.isSequence, let form = memory.server.form ?? memory.server.stamp(record.fetch) {
+      if scheme.selectsByPlace, let form = memory.server.form ?? memory.server.stamp(record.fetch) {
         return spot(.aroundTime(form.printed(place.time)), goal)
       }
     }
@@ -316,7 +316,7 @@ extension SyncPlanner {
   ) throws(StoreFailure) -> SyncStage? {
     // What the host names may lie outside of all that can be printed.
     let time = min(max(wanted, WatermarkPolicy.earliestUs), WatermarkPolicy.latestUs)
-    guard scheme.isSequence else {
+    if scheme.selectsByPlace {
       return try planAround(
         goal, of: job, place: .before(timestampGroup: time), known: known, of: record)
     }

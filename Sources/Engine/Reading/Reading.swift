@@ -14,8 +14,6 @@ struct Reading {
   /// By operation, how much of its attachment is uploaded.
   private let permille: [UInt64: UInt32]
   let scheme: PositionScheme
-  /// The server's number is a position's first part.
-  private var isNumbered: Bool { scheme.isSequence }
 
   init(
     _ rx: ReadTransaction, fresh: FreshRanges, permille: [UInt64: UInt32],
@@ -54,7 +52,7 @@ struct Reading {
       rows.pinnedOnly = query.isPinnedOnly
       let found = try rx.messages(rows)
       var anchor = start.anchor
-      if isNumbered, start.isTime {
+      if !scheme.selectsByPlace, start.isTime {
         // Numbers say nothing of times, so the read begins at its first row.
         anchor = query.goesOlder ? found.ends?.last.successor : found.ends?.first
       }
@@ -191,7 +189,7 @@ struct Reading {
       }
       return try rx.quarantinedItems(cid, after: after, limit: limit).map { item in
         // Without a place it hides none; with numbers as positions its ends are no times.
-        let isPlaced = !isNumbered && item.high != .min
+        let isPlaced = scheme.comesLate && item.high != .min
         return QuarantinedView(
           seq: item.seq, isCut: item.size > UInt64(clamping: item.bytes.count),
           lowUs: isPlaced ? item.low : .min, highUs: isPlaced ? item.high : .max,
@@ -316,8 +314,8 @@ struct Reading {
     row.flags = flags
     if row.operation != 0 {
       row.uploadPermille = permille[row.operation] ?? 1_000
-    } else if isNumbered, !scheme.isLog {
-      row.sequence = UInt64(clamping: row.order)
+    } else if let number = scheme.number(at: row.order) {
+      row.sequence = number
     }
   }
 
@@ -326,7 +324,7 @@ struct Reading {
   private func fill(
     _ coverage: inout Coverage, _ record: ConversationRecord, first: Position?
   ) throws(StoreFailure) {
-    if scheme.isLog {
+    if scheme.keepsLog {
       coverage.knownCount = try rx.count(record.cid, from: .min, to: .max)
       guard coverage.whole, let first,
         let top = try LogCertificate(rx).top(above: first, in: record.cid)
@@ -345,7 +343,7 @@ struct Reading {
     coverage.knownCount = try rx.count(record.cid, from: .min, to: .max)
     // Numbers prove themselves that none is missing, whatever is counted.
     guard record.auditedTotal != nil, coverage.totalCount != coverage.knownCount,
-      !scheme.countsHidden, !scheme.isSequence
+      !scheme.countsHidden, scheme.comesLate
     else { return }
     // A walk the other way has not found what the server counts.
     coverage.whole = false
@@ -356,7 +354,7 @@ struct Reading {
   private func setGapTimes(
     _ coverage: inout Coverage, gaps: [Completeness.Gap], of record: ConversationRecord
   ) throws(StoreFailure) {
-    guard isNumbered else { return }
+    if scheme.comesLate { return }
     func time(_ low: Position, high: Position, newest: Bool) throws(StoreFailure) -> Int64? {
       try rx.rows(record.cid, from: low, to: high, limit: 1, newestFirst: newest).first?.timeUs
     }

@@ -22,7 +22,7 @@ extension UpdateApplier {
   mutating func messages(
     _ conversation: [UInt8], items: [PushedItem]
   ) throws(StoreFailure) {
-    if memory.server.scheme.isLog { return try insertDetached(conversation, items: items) }
+    if memory.server.scheme.keepsLog { return try insertDetached(conversation, items: items) }
     var record = try tx.conversation(creating: conversation)
     var readable = 0
     var newIDs = IDSet()
@@ -124,7 +124,7 @@ extension UpdateApplier {
         }
         effects.shown.append((record.cid, isLive ? reach.span : message.span))
         if isLive { raiseWatermark(message, &record) }
-        if reach.isDetached, !memory.server.scheme.isSequence {
+        if reach.isDetached, memory.server.scheme.comesLate {
           effects.linked.append((record.cid, reach.span))
         }
         if isCatchingUp || reach.isDetached { effects.behind.insert(record.id) }
@@ -147,7 +147,7 @@ extension UpdateApplier {
   /// A message that was committed below the watermark shows how late others may come. One that is
   /// stamped far back, as an import of the server's is, shows nothing of it.
   private func noteLateness(of message: PushedMessage, _ record: ConversationRecord) {
-    guard !memory.server.scheme.isSequence, let fetch = record.fetch,
+    guard let fetch = memory.server.scheme.lateTop(record),
       case let lateUs = fetch.timeUs.saturating(minus: message.position.time),
       lateUs <= WatermarkPolicy.overlapUsMax
     else { return }
@@ -161,7 +161,7 @@ extension UpdateApplier {
     inside spans: inout SpanSet, at message: PushedMessage, of record: ConversationRecord
   ) throws(StoreFailure) {
     let (time, scheme) = (message.position.time, memory.server.scheme)
-    guard !scheme.isSequence, !pushReach.receivesAll(record), let fetch = record.fetch,
+    guard let fetch = scheme.lateTop(record), !pushReach.receivesAll(record),
       spans.span(holding: message.position) != nil
     else { return }
     let low = Position.before(timestampGroup: time)
@@ -185,7 +185,7 @@ extension UpdateApplier {
     let position = pushed.position
     guard let fetch = record.fetch else {
       // Without a watermark nothing is believed that could be joined, but numbers in a row.
-      guard memory.server.scheme.isSequence else { return nil }
+      if memory.server.scheme.comesLate { return nil }
       return try numbered(position, spans: spans, in: record).map { ($0, true) }
     }
     guard let newest = spans.newest else { return nil }
@@ -198,10 +198,10 @@ extension UpdateApplier {
         position, onto: max(newest.high, .after(timestampGroup: fetch.timeUs)), isLive: isLive)
       {
         live
-      } else if memory.server.scheme.isSequence {
-        try numbered(position, spans: spans, in: record)
-      } else {
+      } else if memory.server.scheme.comesLate {
         try named(by: pushed, in: record)
+      } else {
+        try numbered(position, spans: spans, in: record)
       }
     guard let proven else { return nil }
     let joined = spans.touching(proven.low)?.low ?? proven.low

@@ -110,7 +110,7 @@ package struct RetentionService {
       client.accessTimes.withLock { $0.beginSlice() }
       defer { client.accessTimes.withLock { $0.endSlice() } }
       let log =
-        engine.scheme.isLog ? LogRetention(memory: memory, rules: engine.ingestRules) : nil
+        engine.scheme.keepsLog ? LogRetention(memory: memory, rules: engine.ingestRules) : nil
       let screens = screens(engine.windows, engine.scheduler, isUp: engine.tracker.isUp)
       do throws(StoreFailure) {
         let outcome = try engine.commit { tx throws(StoreFailure) in

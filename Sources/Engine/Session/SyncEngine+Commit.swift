@@ -156,7 +156,7 @@ extension SyncEngine {
     let record = try commit { tx throws(StoreFailure) -> ConversationRecord? in
       guard var record = try tx.conversation(conversation), !record.isPending else { return nil }
       try tx.dropMessages(record.cid)
-      if scheme.isLog {
+      if scheme.keepsLog {
         try LogRanges(tx).deleteAll(record.cid)
         try tx.unreadTable.clearPlaces(record.cid)
       }

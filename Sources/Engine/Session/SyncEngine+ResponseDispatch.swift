@@ -56,7 +56,7 @@ extension SyncEngine {
     case .update(let update):
       return try receive(ServerUpdate(update), frame: frame.bytes, opened: opened, at: now)
     case .entries(let push):
-      guard scheme.isLog else { return try receiveForeign(frame, of: bytes("entries_new")) }
+      guard scheme.keepsLog else { return try receiveForeign(frame, of: bytes("entries_new")) }
       let receipt = try storing { () throws(StoreFailure) in
         try apply(push, Arrival(frame: frame.bytes, opened: opened[...], now: now))
       }

@@ -15,7 +15,7 @@ extension ServerKnowledge {
     _ record: ConversationRecord, from bound: Position, limit: Int, in rx: ReadTransaction
   ) throws(StoreFailure) -> (Position?, isMore: Bool) {
     let newest = try rx.keys(record.cid, before: .beforePending, limit: 1, from: nil).first
-    guard let newest = newest?.position, !scheme.isSequence, newest.time <= bound.time else {
+    guard let newest = newest?.position, scheme.comesLate, newest.time <= bound.time else {
       return (nil, false)
     }
     let page = facts.largestPage > 0 ? min(facts.largestPage, limit) : limit
@@ -32,7 +32,7 @@ extension PageMerge {
   mutating func raiseTop(
     _ page: Page, from ingested: Ingested, at now: Instant
   ) throws(StoreFailure) {
-    guard !scheme.isSequence else { return }
+    guard scheme.comesLate else { return }
     var catchUp = job.catchUp
     try raiseWatermark(&catchUp, page, ingested, now)
     job.catchUp = catchUp

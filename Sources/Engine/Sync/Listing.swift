@@ -91,15 +91,15 @@ extension UpdateApplier {
     let isEmpty = try isEmpty(known, record)
     // That a message is the last one does not say its position in a log.
     var isPlaced = true
-    if let last, memory.server.scheme.isLog { isPlaced = try tx.row(last.id, record.cid) != nil }
+    if let last, memory.server.scheme.keepsLog { isPlaced = try tx.row(last.id, record.cid) != nil }
     try keep(known, record)
     var newest: Position?
     let came = try tx.unreadReader.cameLSN(record.cid)
     try self.last(of: known)
-    if let last, memory.server.scheme.isLog {
+    if let last, memory.server.scheme.keepsLog {
       newest = try tx.row(last.id, record.cid)?.position
     } else if let last,
-      let order = memory.server.scheme.isSequence ? last.sequence : last.stamp.timeUs
+      let order = memory.server.scheme.order(of: last)
     {
       newest = try tx.row(last.id, record.cid)?.position ?? Position(time: order, id: last.id)
     }

@@ -26,8 +26,8 @@ extension PageMerge {
       return try contentIsWhole()
     }
     // Until the catch-up is over, trust in the known range ends at the bound.
-    if !scheme.isSequence { try endTrust(atBound: job.catchUp.bound ?? bound.position) }
-    guard memory.server.profile.truncates == .newest, !scheme.isSequence else {
+    if scheme.comesLate { try endTrust(atBound: job.catchUp.bound ?? bound.position) }
+    guard memory.server.profile.truncates == .newest, scheme.selectsByPlace else {
       // Which end was cut is not known, or it is the newer one: newest page first.
       try insertTail(ingested, bound: bound.position, frame: frame, at: now)
       return .mustSeeNewest
@@ -40,7 +40,7 @@ extension PageMerge {
   /// the clock bears out, and the overlap is widened. Gives the bound there; nil where the clock is
   /// ahead of it, as ever.
   private mutating func boundBelowClock(_ page: Page) throws(StoreFailure) -> Position? {
-    guard !scheme.isSequence, let fetch = record.fetch, fetch.timeUs > 0,
+    guard let fetch = scheme.lateTop(record), fetch.timeUs > 0,
       let told = page.serverTime?.timeUs, told == memory.server.surelyUs,
       let stamp = scheme.stamp(fetch),
       case let aheadUs = fetch.timeUs.saturating(minus: told), aheadUs > scheme.overlapUs
@@ -64,7 +64,7 @@ extension PageMerge {
   ) throws(StoreFailure) {
     let keepsOldest = memory.server.profile.truncates == .oldest
     let claim = scheme.claim(ingested.items, low: keepsOldest ? bound : nil, high: nil)
-    guard !scheme.isSequence else {
+    guard scheme.selectsByPlace else {
       // It was selected by time, so only numbers in a row leave nothing out.
       for row in claim.rows {
         ranges.spans.insert(.before(timestampGroup: row.time), .after(timestampGroup: row.time))
@@ -87,7 +87,7 @@ extension PageMerge {
   private func isUnbroken(
     _ ingested: Ingested, low: Position
   ) throws(StoreFailure) -> Bool {
-    guard scheme.isSequence else { return true }
+    if scheme.selectsByPlace { return true }
     guard scheme.isUnbroken(ingested.items.compactMap { $0 }, from: low) else { return false }
     let known = try tx.rows(
       record.cid, from: low, to: .max, limit: Limits.readRowsMax, newestFirst: true)
@@ -115,7 +115,7 @@ extension PageMerge {
       newest: ingested.items.compactMap { $0 }.ascending(), rawCount: page.items.count,
       unread: ingested.unread, ties: scheme.ties)
     let claim = scheme.claim(ingested.items, low: nil, high: present)
-    if let bound = job.catchUp.bound, !scheme.isSequence || job.suspicion.isRevalidation {
+    if let bound = job.catchUp.bound, scheme.comesLate || job.suspicion.isRevalidation {
       // Until the walk is over, trust in the known range ends at the bound. Numbers in a row are
       // trusted, but not where a count has made all unverified.
       try endTrust(atBound: bound)
@@ -167,7 +167,7 @@ extension PageMerge {
     }
     if let ordinary = claim.rows.last(where: { $0.time <= job.catchUp.top?.timeUs ?? .min }) {
       last = ordinary
-    } else if !scheme.isSequence, let time = job.catchUp.knownUs, time < first.time,
+    } else if scheme.comesLate, let time = job.catchUp.knownUs, time < first.time,
       memory.server.clock.wallUs.map({ $0 < first.time }) ?? true
     {
       // Nothing but stamps ahead: the newest messages are those the server's time bears out.
@@ -218,7 +218,7 @@ extension PageMerge {
     let top = job.catchUp.top?.timeUs ?? time
     let unread = memory.pushed.lowest(
       in: record.cid, from: .min,
-      to: scheme.isSequence ? .after(timestampGroup: top) : .before(timestampGroup: time),
+      to: scheme.comesLate ? .before(timestampGroup: time) : .after(timestampGroup: top),
       after: job.catchUp.freshLSN, besides: answer.ids, or: job.run.shownPushes)
     return unread != nil
   }
@@ -264,7 +264,7 @@ extension PageMerge {
   /// Where the first page showed nothing but stamps ahead, what is newer than the server time
   /// known then cannot be claimed. Now that a page tells the time, the newest is asked again.
   func mustLookAgain(_ ingested: Ingested) -> Bool {
-    guard !scheme.isSequence, topIsOpen, job.catchUp.borneOutUs == nil,
+    guard scheme.comesLate, topIsOpen, job.catchUp.borneOutUs == nil,
       let time = memory.server.timeUs
     else { return false }
     return ingested.stamps.contains {
@@ -296,7 +296,7 @@ extension PageMerge {
     let plausible = memory.server.plausibleTop(
       page, from: ingested, at: now, borneOutUs: job.catchUp.borneOutUs)
     let epoch = ingested.stamps.first.map { Watermark(timeUs: 0, text: $0.stamp.printed(0)) }
-    if scheme.isSequence {
+    if !scheme.comesLate {
       // A number needs nothing to bear it out; only the time beside it does.
       let text = plausible?.stamp.text ?? record.fetch?.text ?? epoch?.text
       job.catchUp.top = text.flatMap { text in times.max().map { Watermark(timeUs: $0, text: text) }
@@ -330,7 +330,7 @@ extension PageMerge {
   /// Below a stamp years ahead there may be messages that were pushed while the page was under way:
   /// the page is older than those, so it does not claim up to the stamp.
   private mutating func endBelowPushes(_ ingested: Ingested) throws(StoreFailure) {
-    guard !scheme.isSequence, let top = job.catchUp.top, let present = job.catchUp.present else {
+    guard scheme.comesLate, let top = job.catchUp.top, let present = job.catchUp.present else {
       return
     }
     let low = Position.after(timestampGroup: top.timeUs)

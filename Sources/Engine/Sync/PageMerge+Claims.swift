@@ -50,7 +50,7 @@ extension PageMerge {
       if ranges.spans.span(holding: high) != nil { highest = max(highest, high) }
     case .extended(let from, let to):
       proven.insert(from, to)
-    case .apart where !job.stage.isReaching && !scheme.isSequence:
+    case .apart where !job.stage.isReaching && scheme.comesLate:
       // A tail that does not reach the present tops no watermark.
       highest = max(highest, settledNow)
     case .begun, .apart:
@@ -103,7 +103,7 @@ extension PageMerge {
   /// A claim behaves as if what came another way had come after it: it ends below the timestamp
   /// group of the lowest such row. Of a run that is since its first page was asked for.
   private mutating func limit(of proven: SpanSet, _ standing: Standing) -> Position {
-    guard !scheme.isSequence, let low = proven.spans.first?.low, let high = proven.newest?.high
+    guard scheme.comesLate, let low = proven.spans.first?.low, let high = proven.newest?.high
     else { return .max }
     switch standing {
     case .toPresent, .runAtPresent, .begun:
@@ -119,7 +119,7 @@ extension PageMerge {
 
   /// The same for what the whole run claims now.
   mutating func limit(from low: Position, to high: Position) -> Position {
-    guard !scheme.isSequence else { return .max }
+    guard scheme.comesLate else { return .max }
     let issued = job.run.issued ?? answer.issued
     job.run.issued = issued
     if let boundary = lowestPushed(from: low, to: high, after: issued) {
@@ -147,7 +147,7 @@ extension PageMerge {
     _ ingested: Ingested, claim: PageClaim, passed: Position
   ) throws(StoreFailure) {
     let reaches = job.stage.isReaching
-    guard !scheme.isSequence, let top = reaches ? .max : job.catchUp.present else { return }
+    guard scheme.comesLate, let top = reaches ? .max : job.catchUp.present else { return }
     // What was purged and is shown again was there before.
     var late = ingested.insertedAt.filter { !job.run.purged.holds($0) }
     if !memory.pushed.isEmpty {
@@ -194,7 +194,7 @@ extension PageMerge {
   mutating func doubtInsertions(
     _ ingested: Ingested, into whole: SpanSet
   ) throws(StoreFailure) {
-    guard !scheme.isSequence else { return }
+    guard scheme.comesLate else { return }
     for position in ingested.insertedAt where whole.span(holding: position) != nil {
       let low = Position.before(timestampGroup: position.time)
       let high = Position.after(timestampGroup: position.time)
@@ -209,7 +209,7 @@ extension PageMerge {
   /// What the watermark tops was read when messages within the overlap were still to come.
   /// Only a catch-up asks for that part again: no other page joins its end from above.
   private mutating func doubtTop(below piece: SpanSet.Span) {
-    guard job.stage.isReaching, !scheme.isSequence, let fetch = record.fetch,
+    guard job.stage.isReaching, let fetch = scheme.lateTop(record),
       let bound = scheme.bound(fetch)?.position
     else { return }
     let top = Position.after(timestampGroup: fetch.timeUs)
@@ -244,7 +244,7 @@ extension PageMerge {
   /// appear, and only the watermark knows to ask for it.
   private var ceiling: Position {
     if job.stage.isReaching {
-      guard !scheme.isSequence, let fetch = record.fetch else { return .max }
+      guard let fetch = scheme.lateTop(record) else { return .max }
       return max(.after(timestampGroup: fetch.timeUs), settledNow)
     }
     guard job.catchUp.bound != nil, let top = job.catchUp.top else { return .max }

@@ -187,7 +187,7 @@ extension PageMerge {
     }
     let rows = ingested.items.compactMap { $0 }.ascending()
     var looked = rows
-    if case .time = job.request.kind, scheme.isSequence {
+    if case .time = job.request.kind, !scheme.selectsByPlace {
       looked = ingested.stamps.map { Position(time: $0.stamp.timeUs, id: $0.position.id) }
         .ascending()
     }

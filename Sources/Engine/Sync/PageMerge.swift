@@ -163,9 +163,9 @@ struct PageMerge {
     var latest: Int64 = 0
     for position in ingested.insertedAt {
       let isLate =
-        scheme.isSequence
-        ? position.time > fetch.timeUs
-        : position.time <= fetch.timeUs && ranges.stored.span(holding: position) != nil
+        scheme.comesLate
+        ? position.time <= fetch.timeUs && ranges.stored.span(holding: position) != nil
+        : position.time > fetch.timeUs
       guard isLate, let time = ingested.time(at: position) else { continue }
       latest = max(latest, known.saturating(minus: time))
     }
@@ -177,7 +177,7 @@ struct PageMerge {
   private mutating func endTrustAboveWatermark(
     _ ingested: Ingested
   ) throws(StoreFailure) {
-    guard !scheme.isSequence, let fetch = record.fetch,
+    guard let fetch = scheme.lateTop(record),
       ingested.insertedAt.contains(where: { $0.time > fetch.timeUs })
     else { return }
     let kept = settled

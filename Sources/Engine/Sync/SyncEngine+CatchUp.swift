@@ -35,7 +35,7 @@ extension SyncEngine {
       // Whatever happens there is pushed, and nothing pushed is lost.
       return .ended(nil)
     }
-    if scheme.isLog {
+    if scheme.keepsLog {
       return try readLog(&job) { sync, job throws(StoreFailure) in try sync.begin(&job) }
     }
     let record = try store.read { rx throws(StoreFailure) in try rx.conversation(conversation) }
@@ -60,7 +60,7 @@ extension SyncEngine {
     // Where page sizes vary, an answer that starts at the bound proves little.
     let provesLittle = config.profile.pageSizeVaries && config.profile.truncates != .newest
     // A watermark that no stamp bore out asks for everything, from the newest page on.
-    let asksForAll = fetch.timeUs == 0 && !scheme.isSequence
+    let asksForAll = fetch.timeUs == 0 && scheme.comesLate
     let (end, isMore) = try store.read { rx throws(StoreFailure) in
       try memory.server.quietEnd(
         record, from: bound.position, limit: tracker.pacing.pageLimit, in: rx)
@@ -358,8 +358,8 @@ extension SyncEngine {
       var spans = stored
       let ingested = try ingest.known(
         page.items, of: record, spans: spans, revivable: self.memory.revivable, in: tx)
-      if let top = ingested.insertedAt.map(\.time).max(), !self.scheme.isSequence,
-        let fetch = record.fetch, top > fetch.timeUs
+      if let top = ingested.insertedAt.map(\.time).max(),
+        let fetch = self.scheme.lateTop(record), top > fetch.timeUs
       {
         // Where a claim reaches above the watermark, others may have arrived with these.
         effects.isBehind = true
@@ -448,12 +448,12 @@ extension SyncEngine {
       effects = applier.effects
       if draft.request.kind == .count { return nil }
       isNamed = try tx.unreadReader.namedMarker(record.cid) != nil
-      if scheme.isLog { return nil }
+      if scheme.keepsLog { return nil }
       return try planner(tx).planAtMarker(&draft, of: record, asks: false)
     }
     runEffects(effects)
     if known.unreadCount == nil { try noCount(of: known.id, isNever: windows.asksList) }
-    if scheme.isLog, isNamed {
+    if scheme.keepsLog, isNamed {
       return try readLog(&job) { sync, job throws(StoreFailure) in try sync.begin(&job) }
     }
     if let stage { draft.stage = stage }
