@@ -1,6 +1,7 @@
 /// What a `tl_frame`, a `tl_diff`, a `tl_text` or a `tl_layout` pointer points to: the struct, a
 /// magic word and the bytes that it points to in one block, so that only what the
 /// library gave out is ever released.
+internal import Base
 internal import CTideline
 internal import Engine
 internal import Viewport

@@ -66,9 +66,9 @@ public func tl_viewport_update(
 ) -> tl_status {
   unsafe boundary(viewport: viewport) { viewport throws(Failure) in
     let ops = try unsafe Array(borrowed(steps, stepCount, "steps is NULL"))
-    var list: [ListStep] = []
+    var list: [DiffOp] = []
     list.reserveCapacity(ops.count)
-    for op in ops { list.append(try ListStep(op)) }
+    for op in ops { list.append(try DiffOp(op)) }
     let keys = try unsafe borrowed(keys, rowCount, "keys is NULL")
     let classes = unsafe UnsafeBufferPointer(start: classes, count: classes == nil ? 0 : rowCount)
     try refused { () throws(ViewportError) in

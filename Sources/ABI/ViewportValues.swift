@@ -58,7 +58,7 @@ extension ViewportConfig {
   }
 }
 
-extension ListStep {
+extension DiffOp {
   init(_ op: tl_op) throws(Failure) {
     guard let kind = Kind(rawValue: op.kind) else { throw .invalid("a step is of no known kind") }
     // The count of a move is 1, and a host of its own may leave it out.

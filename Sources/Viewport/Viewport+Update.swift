@@ -3,13 +3,13 @@
 /// The anchor stays. Where it is taken out or moved, the nearest visible row that was neither takes
 /// its place: first those on the side to which rows move, then the others; and where none is left,
 /// the row that stands at its place then. A step costs O(log n) and the rows that it touches.
-internal import Base
+package import Base
 
 extension Viewport {
   /// Applies steps. `key` and `kind` give the key and the class of a row of the list as it is after
   /// them; they are asked for new rows only. Nothing changes where something is refused.
   package mutating func update(
-    _ steps: [ListStep], keyCount: Int, key: (Int) -> UInt64, kind: (Int) -> UInt32
+    _ steps: [DiffOp], keyCount: Int, key: (Int) -> UInt64, kind: (Int) -> UInt32
   ) throws(ViewportError) {
     if steps.isEmpty { return }
     let after = try count(after: steps)
@@ -41,7 +41,7 @@ extension Viewport {
   }
 
   /// How many rows there are after the steps. Refuses steps that no list has.
-  private func count(after steps: [ListStep]) throws(ViewportError) -> Int {
+  private func count(after steps: [DiffOp]) throws(ViewportError) -> Int {
     var count = tree.count
     for step in steps {
       guard step.row >= 0, step.count >= 0, step.from >= 0 else {
@@ -160,7 +160,7 @@ private struct Edit {
 
 extension Viewport {
   /// Makes a step. Rows are counted from the top here, whichever way the host counts.
-  private mutating func apply(_ step: ListStep, _ edit: inout Edit) {
+  private mutating func apply(_ step: DiffOp, _ edit: inout Edit) {
     let count = tree.count
     let reversed = config.isReversed
     switch step.kind {

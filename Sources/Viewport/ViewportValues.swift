@@ -67,29 +67,6 @@ func checkLength(_ length: Int64) throws(ViewportError) {
   if length > Limits.viewportLengthMax { throw .tooLarge("a length is over 1,099,511,627,776") }
 }
 
-/// One step from a list to the next one, as windows and items give them.
-package struct ListStep: Equatable, Sendable {
-  package enum Kind: Int32, Sendable {
-    case insert = 1
-    case remove = 2
-    case update = 3
-    /// The row at `from` is taken out, then put in at `row`.
-    case move = 4
-  }
-
-  package var kind: Kind
-  package var row: Int
-  package var from: Int
-  package var count: Int
-
-  package init(_ kind: Kind, row: Int, from: Int = 0, count: Int = 1) {
-    self.kind = kind
-    self.row = row
-    self.from = from
-    self.count = count
-  }
-}
-
 /// Where to scroll.
 package enum Target: Equatable, Sendable {
   /// A row's top, so far below the top of the view.

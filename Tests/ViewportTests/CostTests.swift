@@ -14,7 +14,7 @@ import Testing
     config.margin = 100
     var viewport = try Viewport(config)
     try viewport.update(
-      [ListStep(.insert, row: 0, count: count)], keyCount: count, key: { UInt64($0 + 1) },
+      [DiffOp(.insert, row: 0, count: count)], keyCount: count, key: { UInt64($0 + 1) },
       kind: { UInt32($0 % 3) })
     try settle(&viewport)
     return viewport
@@ -61,7 +61,7 @@ import Testing
     try staysSmall("a row at the end") { viewport, time in
       let count = viewport.count
       try viewport.update(
-        [ListStep(.insert, row: count)], keyCount: count + 1, key: { UInt64($0) + 1_000_000 },
+        [DiffOp(.insert, row: count)], keyCount: count + 1, key: { UInt64($0) + 1_000_000 },
         kind: { _ in 0 })
     }
   }
@@ -71,8 +71,8 @@ import Testing
       let count = viewport.count
       try viewport.update(
         [
-          ListStep(.remove, row: count / 3, count: 2), ListStep(.move, row: 5, from: count / 2),
-          ListStep(.update, row: count - 4, count: 2), ListStep(.insert, row: count - 5, count: 2),
+          DiffOp(.remove, row: count / 3, count: 2), DiffOp(.move, row: 5, from: count / 2),
+          DiffOp(.update, row: count - 4, count: 2), DiffOp(.insert, row: count - 5, count: 2),
         ],
         keyCount: count, key: { UInt64($0 + time * 1_000_000) + 9_000_000 }, kind: { _ in 1 })
     }

@@ -44,24 +44,24 @@ import Testing
       let count = plain.keys.count
       let grows = count < length / 2 || count < length && random.chance(0.5)
       let row = random.below(count + (grows ? 1 : 0))
-      var steps: [ListStep] = []
+      var steps: [DiffOp] = []
       if grows {
         let new = (0..<1 + random.below(step < 100 ? length / 50 : 3)).map { _ in
           nextKey += 1
           return nextKey
         }
         plain.insert(new, at: row)
-        steps.append(ListStep(.insert, row: row, count: new.count))
+        steps.append(DiffOp(.insert, row: row, count: new.count))
       } else if random.chance(0.5) {
         let from = random.below(count)
-        steps.append(ListStep(.move, row: row, from: from))
+        steps.append(DiffOp(.move, row: row, from: from))
         let key = plain.keys[from]
         plain.remove(from..<from + 1)
         plain.insert([key], at: row)
       } else {
         let rows = row..<min(count, row + 1 + random.below(4))
         plain.remove(rows)
-        steps.append(ListStep(.remove, row: row, count: rows.count))
+        steps.append(DiffOp(.remove, row: row, count: rows.count))
       }
       let keys = plain.keys
       try viewport.update(

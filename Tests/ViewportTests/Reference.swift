@@ -174,7 +174,7 @@ struct Reference {
 
   // MARK: What a host does
 
-  mutating func update(_ steps: [ListStep], added: [UInt64: UInt32], order: [UInt64]) {
+  mutating func update(_ steps: [DiffOp], added: [UInt64: UInt32], order: [UInt64]) {
     let places = rows.indices.filter(isVisible).map { at in
       Pin(
         key: rows[at].key, isBottom: isBottomUp,
@@ -220,7 +220,7 @@ struct Reference {
     return rows[min(max(at, 0), rows.count - 1)].key
   }
 
-  private mutating func apply(_ steps: [ListStep], order: [UInt64]) {
+  private mutating func apply(_ steps: [DiffOp], order: [UInt64]) {
     marks = []
     // New rows get their keys when all steps are made, since only then their index is known.
     let placeholder = UInt64.max

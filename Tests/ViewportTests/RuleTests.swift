@@ -20,15 +20,15 @@ private final class Host {
 
   func insert(_ new: [UInt64], at row: Int) throws {
     keys.insert(contentsOf: new, at: row)
-    try update([ListStep(.insert, row: row, count: new.count)])
+    try update([DiffOp(.insert, row: row, count: new.count)])
   }
 
   func remove(_ rows: Range<Int>) throws {
     keys.removeSubrange(rows)
-    try update([ListStep(.remove, row: rows.lowerBound, count: rows.count)])
+    try update([DiffOp(.remove, row: rows.lowerBound, count: rows.count)])
   }
 
-  func update(_ steps: [ListStep], layOut: Bool = true) throws {
+  func update(_ steps: [DiffOp], layOut: Bool = true) throws {
     let keys = keys
     try viewport.update(steps, keyCount: keys.count, key: { keys[$0] }, kind: { _ in 0 })
     if layOut { try self.layOut() }
@@ -82,7 +82,7 @@ private final class Host {
     func insert(_ keys: ClosedRange<UInt64>, _ kind: UInt32, before: Int) throws {
       let all = Array(keys) + [UInt64](repeating: 0, count: before)
       try viewport.update(
-        [ListStep(.insert, row: 0, count: keys.count)], keyCount: all.count, key: { all[$0] },
+        [DiffOp(.insert, row: 0, count: keys.count)], keyCount: all.count, key: { all[$0] },
         kind: { _ in kind })
     }
     func layOut(_ height: Int64) throws {
@@ -109,7 +109,7 @@ private final class Host {
     #expect(!state.isHeldToBottom)
     let all = [UInt64](repeating: 0, count: 30) + [201]
     try viewport.update(
-      [ListStep(.insert, row: 30, count: 1)], keyCount: 31, key: { all[$0] }, kind: { _ in 0 })
+      [DiffOp(.insert, row: 30, count: 1)], keyCount: 31, key: { all[$0] }, kind: { _ in 0 })
     try layOut(20)
     #expect(viewport.find(15)?.top == 880)
   }
@@ -123,7 +123,7 @@ private final class Host {
     #expect(host.top(5) == 0 && host.state.anchor?.key == 8)
     let keys: [UInt64] = [101, 102, 6, 7, 8, 9, 10]
     try host.viewport.update(
-      [ListStep(.remove, row: 0, count: 5), ListStep(.insert, row: 0, count: 2)], keyCount: 7,
+      [DiffOp(.remove, row: 0, count: 5), DiffOp(.insert, row: 0, count: 2)], keyCount: 7,
       key: { keys[$0] }, kind: { _ in 1 })
     try host.layOut(80)
     #expect(host.top(6) == 30 && host.top(7) == 60 && host.top(8) == 90)
@@ -210,7 +210,7 @@ private final class Host {
     let host = try Host(100)
     try host.scroll(255)
     host.keys.insert(host.keys.remove(at: 25), at: 0)
-    try host.update([ListStep(.move, row: 0, from: 25)])
+    try host.update([DiffOp(.move, row: 0, from: 25)])
     #expect(host.top(27) == 5 && host.state.anchor?.key == 25)
   }
 
@@ -316,9 +316,9 @@ private final class Host {
     let host = try Host(20)
     let before = host.state
     let steps = [
-      ListStep(.remove, row: 3, count: 4), ListStep(.move, row: 0, from: 9),
-      ListStep(.update, row: 2, count: 3), ListStep(.insert, row: 5, count: 2),
-      ListStep(.remove, row: 6), ListStep(.insert, row: 17),
+      DiffOp(.remove, row: 3, count: 4), DiffOp(.move, row: 0, from: 9),
+      DiffOp(.update, row: 2, count: 3), DiffOp(.insert, row: 5, count: 2),
+      DiffOp(.remove, row: 6), DiffOp(.insert, row: 17),
     ]
     // Two rows with one key; a class that is none; too few keys; steps beyond the list.
     #expect(throws: ViewportError.invalid("two rows have one key")) {
@@ -334,9 +334,9 @@ private final class Host {
       try host.viewport.update(steps, keyCount: 17, key: { UInt64(500 + $0) }, kind: { _ in 0 })
     }
     for step in [
-      ListStep(.remove, row: 20), ListStep(.remove, row: 0, count: 21), ListStep(.insert, row: 21),
-      ListStep(.update, row: 0, count: .max), ListStep(.move, row: 20, from: 0),
-      ListStep(.move, row: 0, from: 20), ListStep(.remove, row: -1),
+      DiffOp(.remove, row: 20), DiffOp(.remove, row: 0, count: 21), DiffOp(.insert, row: 21),
+      DiffOp(.update, row: 0, count: .max), DiffOp(.move, row: 20, from: 0),
+      DiffOp(.move, row: 0, from: 20), DiffOp(.remove, row: -1),
     ] {
       #expect(
         throws: ViewportError.invalid(
@@ -380,7 +380,7 @@ private final class Host {
     #expect(host.state.below == 0)
     #expect(throws: ViewportError.tooLarge("the list has over 1,048,576 rows")) {
       try host.viewport.update(
-        [ListStep(.insert, row: 0, count: 1 << 20)], keyCount: 1 << 20, key: { _ in 0 },
+        [DiffOp(.insert, row: 0, count: 1 << 20)], keyCount: 1 << 20, key: { _ in 0 },
         kind: { _ in 0 })
     }
   }

@@ -100,7 +100,7 @@ struct Screen {
 
   private mutating func edit() throws {
     moved = []
-    var steps: [ListStep] = []
+    var steps: [DiffOp] = []
     for _ in 0..<1 + random.below(4) {
       // Mostly near what is in the view.
       let seen = viewport.state().visible
@@ -111,20 +111,20 @@ struct Screen {
       switch random.below(5) {
       case 0 where rows.count < rowsMax, 1 where rows.count < rowsMax / 2:
         let count = 1 + random.below(3)
-        steps.append(ListStep(.insert, row: at, count: count))
+        steps.append(DiffOp(.insert, row: at, count: count))
         for _ in 0..<count { rows.insert(row(), at: at) }
       case 2 where left > 0:
         let count = 1 + random.below(min(left, random.chance(0.1) ? 20 : 3))
-        steps.append(ListStep(.remove, row: at, count: count))
+        steps.append(DiffOp(.remove, row: at, count: count))
         rows.removeSubrange(at..<at + count)
       case 3 where left > 0:
         let to = random.below(rows.count)
-        steps.append(ListStep(.move, row: to, from: at))
+        steps.append(DiffOp(.move, row: to, from: at))
         moved.insert(rows[at].key)
         rows.insert(rows.remove(at: at), at: to)
       case 4 where left > 0:
         let count = 1 + random.below(min(left, 3))
-        steps.append(ListStep(.update, row: at, count: count))
+        steps.append(DiffOp(.update, row: at, count: count))
         for at in at..<at + count { rows[at].height = height() }
       default: break
       }
@@ -138,16 +138,16 @@ struct Screen {
     if random.chance(0.03) {
       let count = rows.count
       rows.removeAll()
-      return try update([ListStep(.remove, row: 0, count: count)])
+      return try update([DiffOp(.remove, row: 0, count: count)])
     }
     if rows.count >= rowsMax { return try edit() }
     let count = random.chance(0.5) ? 1 : 1 + random.below(min(20, rowsMax - rows.count))
     let at = random.chance(0.5) ? 0 : rows.count
     for _ in 0..<count { rows.insert(row(), at: at) }
-    try update([ListStep(.insert, row: at, count: count)])
+    try update([DiffOp(.insert, row: at, count: count)])
   }
 
-  private mutating func update(_ steps: [ListStep]) throws {
+  private mutating func update(_ steps: [DiffOp]) throws {
     defer { moved = [] }
     last +=
       " " + steps.map { "\($0.kind) \($0.row) \($0.from) \($0.count)" }.joined(separator: ", ")
@@ -244,7 +244,7 @@ struct Screen {
     let count = isInsert ? 1 : min(2, rows.count - at)
     if count == 0 { return }
     if isInsert { rows.insert(row(), at: at) } else { rows.removeSubrange(at..<at + count) }
-    let steps = [ListStep(isInsert ? .insert : .remove, row: at, count: count)]
+    let steps = [DiffOp(isInsert ? .insert : .remove, row: at, count: count)]
     let rows = rows
     try viewport.update(
       steps, keyCount: rows.count, key: { rows[$0].key }, kind: { rows[$0].kind })

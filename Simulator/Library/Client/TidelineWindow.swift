@@ -1,4 +1,5 @@
 /// A window of Tideline behind the simulator's protocol, with the faults that may be planted in it.
+internal import Base
 internal import Engine
 internal import Timeline
 
@@ -73,7 +74,7 @@ final class TidelineWindow: SimulatedWindow {
     }
   }
 
-  private static func op(_ op: WindowOp) -> SimOp {
+  private static func op(_ op: DiffOp) -> SimOp {
     switch op.kind {
     case .insert: .insert(row: op.row, count: op.count)
     case .remove: .remove(row: op.row, count: op.count)

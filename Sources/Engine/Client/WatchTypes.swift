@@ -1,6 +1,7 @@
 /// The values of windows, events and entities that cross the engine's border.
 ///
 /// They mirror the structs of the header one to one, without pointers.
+package import Base
 
 /// Where a window opens, and what a load is around.
 package enum At: Equatable, Sendable {
@@ -73,35 +74,13 @@ package struct Load: Equatable, Sendable {
   }
 }
 
-/// One step of a difference; the kinds are those of the header.
-package struct WindowOp: Equatable, Sendable {
-  package enum Kind: Int32, Sendable {
-    case insert = 1
-    case remove
-    case update
-    case move
-  }
-
-  package var kind: Kind
-  package var row: Int
-  package var from: Int
-  package var count: Int
-
-  package init(_ kind: Kind, row: Int, from: Int = 0, count: Int = 1) {
-    self.kind = kind
-    self.row = row
-    self.from = from
-    self.count = count
-  }
-}
-
 /// The difference between two versions of a window.
 package struct WindowDiff: Equatable, Sendable {
   package var from: UInt64
   package var to: UInt64
   package var checksum: UInt64
   package var rowCount: Int
-  package var ops: [WindowOp]
+  package var ops: [DiffOp]
 }
 
 /// What a window waits for.

@@ -144,11 +144,7 @@ extension WindowDiff {
   init(from: UInt64, items: borrowing ItemList, _ steps: [DiffOp]) {
     self.init(
       from: from, to: items.version, checksum: items.checksum, rowCount: items.count,
-      ops: steps.map { step in
-        WindowOp(
-          WindowOp.Kind(rawValue: step.kind.rawValue) ?? .update, row: step.row, from: step.from,
-          count: step.count)
-      })
+      ops: steps)
   }
 }
 

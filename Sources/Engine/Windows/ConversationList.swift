@@ -133,10 +133,6 @@ extension WindowDiff {
   init(from: UInt64, list: borrowing WindowList, ops: [DiffOp]) {
     self.init(
       from: from, to: list.version, checksum: list.checksum, rowCount: list.count,
-      ops: ops.map { op in
-        WindowOp(
-          WindowOp.Kind(rawValue: op.kind.rawValue) ?? .update, row: op.row, from: op.from,
-          count: op.count)
-      })
+      ops: ops)
   }
 }

@@ -3,7 +3,7 @@
 /// It looks at the rows that changed and at their neighbours only. The steps are made on the list
 /// itself, in a fixed order: items that go, items that stand elsewhere, items that come, and at
 /// last those that look different.
-internal import Base
+package import Base
 
 extension ItemList {
   /// What the rows are that `rowsWanted` named, in its order, and before which row the unread line

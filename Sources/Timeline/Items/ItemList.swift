@@ -14,7 +14,7 @@
 ///   where it stood and folds as before; where there is none, to that of its oldest message that
 ///   is still there. Of several keys that come to one item the first kind goes before the other,
 ///   then the oldest item's. Who gets none gets a new one, and no key is given out twice.
-internal import Base
+package import Base
 
 package struct ItemList: Sendable {
   /// One row, under the number of its node.

@@ -113,9 +113,9 @@ package struct LogNote: Equatable, Sendable {
   }
 }
 
-/// A range of entries that stand directly behind each other in the log. Unless it is unverified, all
-/// between its lowest and its highest place is known (rule 27): content, deletions and annotations
-/// as of the highest, as it was read in the range's connection.
+/// A range of entries that stand directly behind each other in the log. Unless it is unverified,
+/// all between its lowest and its highest place is known (rule 27): content, deletions and
+/// annotations as of the highest, as it was read in the range's connection.
 package struct LogRange: Equatable, Sendable {
   /// The places of its lowest and its highest entry.
   package var low: Int64

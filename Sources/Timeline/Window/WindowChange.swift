@@ -1,4 +1,4 @@
-/// What goes into a window's list and what comes out: keys of rows, and steps.
+/// What goes into a window's list: keys of rows.
 ///
 /// Keys carry no content, so a list of ten thousand rows stays small and a screen
 /// reads only the rows it draws.
@@ -92,30 +92,6 @@ package struct WindowChange: Sendable {
   /// More rows that are new, changed or moved; mostly they are all.
   package mutating func upsert(_ keys: [RowKey]) {
     if upserted.isEmpty { upserted = keys } else { upserted += keys }
-  }
-}
-
-/// One step from a list to the next. Steps are applied in order; rows are counted
-/// as the list is after the steps before.
-package struct DiffOp: Equatable, Sendable {
-  package enum Kind: Int32, Sendable {
-    case insert = 1
-    case remove = 2
-    case update = 3
-    /// The row at `from` is taken out, then put in at `row`.
-    case move = 4
-  }
-
-  package var kind: Kind
-  package var row: Int
-  package var from: Int
-  package var count: Int
-
-  package init(_ kind: Kind, row: Int, from: Int = 0, count: Int = 1) {
-    self.kind = kind
-    self.row = row
-    self.from = from
-    self.count = count
   }
 }
 

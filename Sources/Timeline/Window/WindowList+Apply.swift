@@ -3,7 +3,7 @@
 /// The order of steps is fixed: rows that leave, rows that move, rows that come, then
 /// rows that are too many, and at last the rows that look different. Each step is made
 /// on the list itself, so at any moment the list is sorted by the positions it holds.
-internal import Base
+package import Base
 
 extension WindowList {
   /// Applies a change and returns the steps that lead to the new list.

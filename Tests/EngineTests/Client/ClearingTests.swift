@@ -190,7 +190,7 @@ import Testing
     try world.disconnect()
     try world.perform(
       #"{"type":"save_conversation","conversation_id":"room","title":"New"}"#)
-    #expect(try list.poll()?.ops == [WindowOp(.update, row: 0)])
+    #expect(try list.poll()?.ops == [DiffOp(.update, row: 0)])
     #expect(try list.row("room").title == "New")
     world.server.failNext("forbidden", verb: "save_conversation")
     try world.connect()

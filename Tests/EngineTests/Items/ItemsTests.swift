@@ -10,7 +10,7 @@ private final class ItemScreen {
   let window: Window
   let items: Items
   private(set) var keys: [UInt64] = []
-  private(set) var steps: [WindowOp] = []
+  private(set) var steps: [DiffOp] = []
   private var version: UInt64 = 0
 
   /// What the robot says folds.

@@ -1,5 +1,6 @@
 /// Traps of sending, each by its number, and the interleaving that a chat on a bad
 /// network meets.
+import Base
 import Engine
 import Foundation
 import ReferenceServer
@@ -34,7 +35,7 @@ import Testing
     try screen.poll()
     // One change of state, and nothing else.
     #expect(try world.states().last == .confirmed)
-    #expect(screen.diffs[before...].flatMap(\.ops) == [WindowOp(.update, row: shown.count - 1)])
+    #expect(screen.diffs[before...].flatMap(\.ops) == [DiffOp(.update, row: shown.count - 1)])
     #expect(screen.numbers == shown)
     world.answerAll()
     try world.breakConnection()

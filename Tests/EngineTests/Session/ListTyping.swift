@@ -100,9 +100,9 @@ import Wire
       try world.run()
     }
     try type("you")
-    #expect(try list.poll()?.ops == [WindowOp(.update, row: 0)])
+    #expect(try list.poll()?.ops == [DiffOp(.update, row: 0)])
     try type("ada")
-    #expect(try list.poll()?.ops == [WindowOp(.update, row: 0)])
+    #expect(try list.poll()?.ops == [DiffOp(.update, row: 0)])
     #expect(try list.row("r").typing == #"["you","ada"]"#)
     #expect(
       world.client.typing(conversation: Array("r".utf8))
@@ -116,7 +116,7 @@ import Wire
     #expect(left > 0 && left <= 10_000)
     world.advance(ms: left)
     _ = try world.client.advance()
-    #expect(try list.poll()?.ops == [WindowOp(.update, row: 0)])
+    #expect(try list.poll()?.ops == [DiffOp(.update, row: 0)])
     #expect(try list.row("r").typing.isEmpty)
     // A message ends it.
     try type("you")

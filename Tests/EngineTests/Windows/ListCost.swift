@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  private func cost(_ count: Int) throws -> (ops: [WindowOp], work: Int) {
+  private func cost(_ count: Int) throws -> (ops: [DiffOp], work: Int) {
     let folder = try TrapsRestart.Folder()
     try fill(folder, count)
     let world = try World(file: folder.file())
@@ -78,8 +78,8 @@ import Testing
   @Test func oneLiveMessageCostsTheSameEverywhere() throws {
     let few = try cost(100)
     let many = try cost(10_000)
-    #expect(few.ops == [WindowOp(.move, row: 0, from: 49), WindowOp(.update, row: 0)])
-    #expect(many.ops == [WindowOp(.move, row: 0, from: 9_949), WindowOp(.update, row: 0)])
+    #expect(few.ops == [DiffOp(.move, row: 0, from: 49), DiffOp(.update, row: 0)])
+    #expect(many.ops == [DiffOp(.move, row: 0, from: 9_949), DiffOp(.update, row: 0)])
     // Each search is seven comparisons longer each way, and nothing else is.
     #expect(many.work <= few.work + 6 * 14)
     #expect(few.work < 120)

@@ -25,7 +25,7 @@ import Testing
     try world.run()
     try flood(world, "aside")
     let diff = try #require(try list.poll())
-    #expect(diff.ops == [WindowOp(.update, row: 0, count: 4)])
+    #expect(diff.ops == [DiffOp(.update, row: 0, count: 4)])
     #expect(try list.row("r1").draft == "mine" && list.row("r0").title == "Another")
     #expect(try list.poll() == nil)
   }
@@ -45,7 +45,7 @@ import Testing
     try world.act("react_message", ids[3], #","reaction":"+""#)
     try flood(world, "aside")
     let diff = try #require(try window.poll())
-    #expect(diff.ops == [WindowOp(.update, row: 0, count: 6)])
+    #expect(diff.ops == [DiffOp(.update, row: 0, count: 6)])
     #expect(try window.poll() == nil)
   }
 
@@ -62,7 +62,7 @@ import Testing
     _ = try list.poll()
     #expect(try list.ids().count == 4)
     #expect(try world.client.cancel(operation: made.operation))
-    #expect(try list.poll()?.ops == [WindowOp(.remove, row: 0)])
+    #expect(try list.poll()?.ops == [DiffOp(.remove, row: 0)])
     #expect(try list.ids() == ["r1", "r0", "room"])
     #expect(try list.list.state().conversationCount == 3)
   }
@@ -130,7 +130,7 @@ import Testing
     _ = try list.poll()
     let request = #"{"type":"\#(verb)","conversation_id":"r1"}"#
     let refused = try world.perform(request).operation
-    #expect(try list.poll()?.ops == [WindowOp(.remove, row: 1)])
+    #expect(try list.poll()?.ops == [DiffOp(.remove, row: 1)])
     #expect(try list.list.state().unread == 2)
     #expect(try world.client.conversation(Array("r1".utf8)).rows.count == 1)
     world.server.failNext("forbidden", verb: verb)

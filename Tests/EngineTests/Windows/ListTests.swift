@@ -25,17 +25,17 @@ import Testing
     let id = world.postMessage("again", in: "r0")
     try world.run()
     let diff = try #require(try list.poll())
-    #expect(diff.ops == [WindowOp(.move, row: 0, from: 2), WindowOp(.update, row: 0)])
+    #expect(diff.ops == [DiffOp(.move, row: 0, from: 2), DiffOp(.update, row: 0)])
     #expect(try list.row("r0").last == id && list.row("r0").unread == 2)
     state = try list.list.state()
     #expect(state.unread == 4 && state.isUnreadExact)
     world.server.rename(conversation: "r2", title: "Ü \"2\"")
     try world.run()
-    #expect(try list.poll()?.ops == [WindowOp(.update, row: 1)])
+    #expect(try list.poll()?.ops == [DiffOp(.update, row: 1)])
     #expect(try list.row("r2").title == "Ü \"2\"")
     world.server.deleteConversation("r1")
     try world.run()
-    #expect(try list.poll()?.ops == [WindowOp(.remove, row: 2)])
+    #expect(try list.poll()?.ops == [DiffOp(.remove, row: 2)])
     #expect(try list.list.find(Array("r1".utf8)) == nil)
     #expect(try list.list.state().unread == 3)
   }
@@ -207,7 +207,7 @@ import Testing
     let room = Array("r0".utf8)
     try world.client.setDraft(
       conversation: room, body: Array("so far".utf8), replyTo: Array("m".utf8))
-    #expect(try list.poll()?.ops == [WindowOp(.update, row: 1)])
+    #expect(try list.poll()?.ops == [DiffOp(.update, row: 1)])
     #expect(try list.row("r0").draft == "so far")
     try world.reopen()
     list = try TestList(world.client)
@@ -215,7 +215,7 @@ import Testing
     #expect(try list.row("r0").draft == "so far" && !list.row("r0").row.draftReplyTo.isEmpty)
     #expect(try world.client.draft(conversation: room)?.replyTo == Array("m".utf8))
     try world.client.setDraft(conversation: room, body: [])
-    #expect(try list.poll()?.ops == [WindowOp(.update, row: 1)])
+    #expect(try list.poll()?.ops == [DiffOp(.update, row: 1)])
     #expect(try world.client.draft(conversation: room) == nil)
     #expect(throws: Failure.tooLarge("a draft is over 64 KiB")) {
       try world.client.setDraft(

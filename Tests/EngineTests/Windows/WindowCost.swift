@@ -10,7 +10,7 @@ import Timeline
 /// key only, and in work of the list.
 @Suite struct WindowCost {
   private struct Cost {
-    var ops: [WindowOp]
+    var ops: [DiffOp]
     var work: Int
   }
 
@@ -88,9 +88,9 @@ import Timeline
     let small = try cost(rows: 1_000, loaded: 1_000)
     let inLongConversation = try cost(rows: 100_000, loaded: 1_000)
     let inLongWindow = try cost(rows: 100_000, loaded: 100_000)
-    #expect(small.ops == [WindowOp(.insert, row: 1_000)])
+    #expect(small.ops == [DiffOp(.insert, row: 1_000)])
     #expect(inLongConversation.ops == small.ops)
-    #expect(inLongWindow.ops == [WindowOp(.insert, row: 100_000)])
+    #expect(inLongWindow.ops == [DiffOp(.insert, row: 100_000)])
     #expect(inLongConversation.work == small.work)
     #expect(small.work > 0)
     // Each binary search is seven comparisons longer, and nothing else is.

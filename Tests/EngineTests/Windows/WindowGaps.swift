@@ -1,3 +1,4 @@
+import Base
 import Engine
 import ReferenceServer
 import Testing
@@ -141,7 +142,7 @@ import Testing
     #expect(try screen.splits().last == 10)
     #expect(try screen.window.fill(row: 10))
     // Nothing but that it heals now.
-    #expect(try screen.poll()?.ops == [WindowOp(.update, row: 10)])
+    #expect(try screen.poll()?.ops == [DiffOp(.update, row: 10)])
     #expect(try screen.state().waiting == .older)
     try screen.settle(world)
     #expect(try screen.splits().isEmpty)

@@ -1,3 +1,4 @@
+import Base
 import Engine
 import ReferenceServer
 import Testing
@@ -23,7 +24,7 @@ import Testing
     world.post(1)
     try world.deliver(token)
     let diff = try #require(try screen.poll())
-    #expect(diff.ops == [WindowOp(.insert, row: 20)])
+    #expect(diff.ops == [DiffOp(.insert, row: 20)])
     #expect(try screen.ids() == Array(world.truth().suffix(21)))
     #expect(try screen.splits().isEmpty)
     try screen.settle(world)
@@ -52,13 +53,13 @@ import Testing
       world.server.react(
         conversation: world.room, id: truth[3], user: "you", reaction: "+", isSet: true))
     try world.deliver(token)
-    #expect(try screen.poll()?.ops == [WindowOp(.update, row: 3)])
+    #expect(try screen.poll()?.ops == [DiffOp(.update, row: 3)])
     #expect(world.server.edit(conversation: world.room, id: truth[4], payload: "\"new\""))
     try world.deliver(token)
-    #expect(try screen.poll()?.ops == [WindowOp(.update, row: 4)])
+    #expect(try screen.poll()?.ops == [DiffOp(.update, row: 4)])
     world.server.delete(conversation: world.room, ids: [truth[5]])
     try world.deliver(token)
-    #expect(try screen.poll()?.ops == [WindowOp(.remove, row: 5)])
+    #expect(try screen.poll()?.ops == [DiffOp(.remove, row: 5)])
     #expect(try screen.ids() == truth.filter { $0 != truth[5] })
   }
 
@@ -109,7 +110,7 @@ import Testing
     let screen = try world.window(count: 20)
     let id = Array(try screen.ids()[7].utf8)
     try world.client.markRead(conversation: Array(world.room.utf8), ids: [id])
-    #expect(try screen.poll()?.ops == [WindowOp(.update, row: 7)])
+    #expect(try screen.poll()?.ops == [DiffOp(.update, row: 7)])
     let row = try #require(try screen.window.rows(first: 7, count: 1)?.rows.first)
     #expect(row.flags & (1 << 1) == 0)
   }
@@ -225,7 +226,7 @@ import Testing
     #expect(ops.count <= 3)
     world.post(1)
     try world.deliver(token)
-    #expect(try screen.poll()?.ops == [WindowOp(.insert, row: 20)])
+    #expect(try screen.poll()?.ops == [DiffOp(.insert, row: 20)])
   }
 
   /// A cached row outside of every trusted range is updated when a range comes to cover it,

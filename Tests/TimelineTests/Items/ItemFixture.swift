@@ -1,4 +1,5 @@
 /// A window and its items by hand, for tests that name a case.
+import Base
 import Timeline
 
 /// Rows stand an hour apart unless a test says otherwise; their numbers are their ids.

@@ -2,6 +2,7 @@
 ///
 /// It is made anew from all rows after each step. What it knows of the time before is what the
 /// host has: the items with their messages, and which rows stood still.
+import Base
 import Timeline
 
 /// One row of the window with what is known of its message.

@@ -1,4 +1,5 @@
 /// The rules of items, each by a case with a name.
+import Base
 import Testing
 import Timeline
 

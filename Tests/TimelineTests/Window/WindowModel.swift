@@ -2,6 +2,7 @@
 ///
 /// It holds the rows of a store and both kinds of ranges, and makes its list anew each
 /// time. Nothing in it is incremental, so it has nothing to get out of step with.
+import Base
 import Timeline
 
 struct WindowModel {
