@@ -85,11 +85,13 @@ header: setup
 
 ## Tests and simulator in one build: optimised, and a changed file is compiled alone.
 test-build: setup
+	@sh Scripts/stale.sh .build-test
 	TL_TESTED=1 $(SWIFT) build --build-tests --scratch-path .build-test -j $(JOBS)
 
 build: test-build
 
 test-swift: setup
+	@sh Scripts/stale.sh .build-test
 	$(TESTS)
 
 ## What is known of Unicode, and what the tests expect of it, from a Python with that version.
@@ -142,11 +144,13 @@ asan: setup
 
 ## The Swift tests under AddressSanitizer.
 asan-swift: setup
+	@sh Scripts/stale.sh .build-asan
 	TL_SANITIZE=1 $(SWIFT) build --build-tests --sanitize=address --scratch-path .build-asan -j $(JOBS)
 	SWT_SWIFT_ERROR_BACKTRACING_ENABLED=0 SWIFT_BACKTRACE=enable=no ASAN_OPTIONS=detect_leaks=0 \
 	  .build-asan/debug/tidelinePackageTests.xctest --testing-library swift-testing
 
 tsan: setup
+	@sh Scripts/stale.sh .build-tsan
 	TL_SANITIZE=1 $(SWIFT) build --sanitize=thread --product tideline --scratch-path .build-tsan \
 	  -j $(JOBS)
 	@sh Scripts/stage.sh .build-tsan/debug/libtideline.so out/tsan $(VERSION)
