@@ -39,7 +39,7 @@ TESTS := TL_TESTED=1 SWT_SWIFT_ERROR_BACKTRACING_ENABLED=0 $(SWIFT) test --scrat
   sim-long sim-traces hostile faults asan tsan fuzz search-model bench bench-count bench-growth bench-retention \
   bench-rows bench-search bench-syscalls bench-worst bench-weight bench-page bench-setup server examples docs-lint demo \
   terminal terminal-test screenshots test-build test-swift test-install asan-swift size install uninstall clean \
-  dist dist-twice dist-try swift-example
+  dist dist-twice dist-try swift-example arm64
 
 ## The shared library, as a host finds it: `out/lib/libtideline.so` and its soname. Without a run
 ## path: each folder in one costs a dozen system calls at each load.
@@ -85,11 +85,13 @@ header: setup
 
 ## Tests and simulator in one build: optimised, and a changed file is compiled alone.
 test-build: setup
+	@sh Scripts/stale.sh .build-test
 	TL_TESTED=1 $(SWIFT) build --build-tests --scratch-path .build-test -j $(JOBS)
 
 build: test-build
 
 test-swift: setup
+	@sh Scripts/stale.sh .build-test
 	$(TESTS)
 
 ## What is known of Unicode, and what the tests expect of it, from a Python with that version.
@@ -142,11 +144,13 @@ asan: setup
 
 ## The Swift tests under AddressSanitizer.
 asan-swift: setup
+	@sh Scripts/stale.sh .build-asan
 	TL_SANITIZE=1 $(SWIFT) build --build-tests --sanitize=address --scratch-path .build-asan -j $(JOBS)
 	SWT_SWIFT_ERROR_BACKTRACING_ENABLED=0 SWIFT_BACKTRACE=enable=no ASAN_OPTIONS=detect_leaks=0 \
 	  .build-asan/debug/tidelinePackageTests.xctest --testing-library swift-testing
 
 tsan: setup
+	@sh Scripts/stale.sh .build-tsan
 	TL_SANITIZE=1 $(SWIFT) build --sanitize=thread --product tideline --scratch-path .build-tsan \
 	  -j $(JOBS)
 	@sh Scripts/stage.sh .build-tsan/debug/libtideline.so out/tsan $(VERSION)
@@ -406,6 +410,12 @@ dist-twice: dist
 dist-try:
 	@for suite in $(SUITES); do sh $(DIST)/try.sh $$suite || exit 1; done
 
+## The library for arm64 in out/arm64, and the tests of the boundary from C on it under qemu. On Debian;
+## 15 minutes, and 2 GB below ROOTS.
+arm64: setup
+	@sh Scripts/setup.sh arm64
+	@sh Scripts/arm64.sh $(VERSION) $(JOBS) out/arm64
+
 clean:
-	rm -rf .build .build-rel .build-dist .build-test .build-asan .build-tsan .build-boundary \
+	rm -rf .build .build-rel .build-dist .build-test .build-asan .build-tsan .build-arm64 .build-boundary \
 	  examples/server/.build out

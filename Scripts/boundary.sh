@@ -1,6 +1,7 @@
 #!/bin/sh
-# Compiles and runs the tests of the boundary in C and C++: boundary.sh release|address|thread FOLDER [NAME]
-# With NAME only that one. The last line sums what ran.
+# Compiles and runs the tests of the boundary in C and C++: boundary.sh MODE FOLDER [NAME]
+# MODE is release, address, thread or arm64; arm64 needs ROOT and is called by Scripts/arm64.sh. With
+# NAME only that one. The last line sums what ran.
 set -eu
 tests="Tests/Boundary/*.c Tests/Boundary/*.cpp"
 mode=$1 lib=$(cd "$2" && pwd)
@@ -21,6 +22,8 @@ elif [ "$mode" = thread ]; then
   link="$link -L$swift -ldispatch -lBlocksRuntime -Wl,-rpath,$swift"
   export TSAN_OPTIONS=suppressions=$PWD/Scripts/tsan.supp SWIFT_BACKTRACE=enable=no
   tests="Tests/Boundary/threads.c Tests/Boundary/frames.c Tests/Boundary/list.c"
+elif [ "$mode" = arm64 ]; then
+  cc="$(python3 Scripts/header.py toolchain)/clang -fuse-ld=lld --target=aarch64-linux-gnu --sysroot=$ROOT"
 else
   cc=gcc
 fi

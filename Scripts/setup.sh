@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the Debian packages that are missing, and nothing else; `setup.sh bench` those of the
 # benchmarks too, `setup.sh storage` those of the examples of storages, `setup.sh xmpp` those that
-# Prosody needs. Without Swift it says what to install and stops: a compiler is not ours to choose.
+# Prosody needs, `setup.sh arm64` those that build and try the library for arm64. Without Swift it says what to install and stops: a compiler is not ours to choose.
 set -eu
 
 if ! command -v swift >/dev/null 2>&1; then
@@ -56,6 +56,11 @@ if [ "${1:-}" = xmpp ]; then
   need lua-socket lua socket
   need lua-dbi-sqlite3 lua dbd.sqlite3
   need faketime sh -c 'ls /usr/lib/*/faketime/libfaketime.so.1'
+fi
+
+if [ "${1:-}" = arm64 ]; then
+  need mmdebstrap command -v mmdebstrap
+  need qemu-user command -v qemu-aarch64
 fi
 
 [ -z "$missing" ] && exit 0

@@ -3,6 +3,9 @@
 # stale.sh FOLDER removes the objects of such a module from the scratch folder of a build.
 set -eu
 for folder in "$1"/*/ABI.build; do
-  [ -e "$folder/ABI.d" ] || continue
-  [ -z "$(find Include -newer "$folder/ABI.d")" ] || rm -f "$folder"/*.o
+  # The first is written where the module is compiled as a whole, the second where file by file.
+  for made in "$folder/ABI.d" "$folder/ABI.emit-module.d"; do
+    [ -e "$made" ] || continue
+    [ -z "$(find Include -newer "$made")" ] || rm -f "$folder"/*.o
+  done
 done

@@ -5,6 +5,9 @@
 
 #include "check.h"
 
+/* In seconds; in qemu on a machine that is busy, one test takes more than 60. */
+enum { PATIENCE = 300 };
+
 /* What the hooks have to work on, and from which of them they call. */
 static struct {
   tl_client *client;
@@ -190,7 +193,7 @@ static void host(int hooks) {
   memset(&world, 0, sizeof world);
   tl_client_config config = hooked(hooks);
   tl_client *client = NULL;
-  alarm(60);
+  alarm(PATIENCE);
   EXPECT(tl_client_open(&config, &client), TL_OK);
   world.client = client;
   tl_window_config shown = window_config();
@@ -261,7 +264,7 @@ static void a_failed_opening_drops_them(void) {
   config.path = view("/nowhere/at/all");
   config.key.data = test_key;
   config.key.size = sizeof test_key;
-  alarm(60);
+  alarm(PATIENCE);
   CHECK(tl_client_open(&config, &client) < TL_OK);
   CHECK(world.dropped == 3);
   alarm(0);
@@ -280,7 +283,7 @@ static void the_clock_closes(void) {
   tl_client_config config = memory_config();
   tl_window_config shown = window_config();
   config.clock = ending;
-  alarm(60);
+  alarm(PATIENCE);
   EXPECT(tl_client_open(&config, &world.client), TL_OK);
   EXPECT(tl_window_open(world.client, &shown, &world.window), TL_OK);
   EXPECT(tl_client_connected(world.client), TL_OK);

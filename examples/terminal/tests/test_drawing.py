@@ -1,6 +1,7 @@
 """What is drawn of an item and around it, and which lines are its own."""
 
 import dataclasses
+import html
 import os
 import time
 import unittest
@@ -9,6 +10,7 @@ from datetime import date
 from tideline import Item, ItemFlags, Message, MessageFlags
 from tideline_terminal.drawing import Drawing
 from tideline_terminal.entries import NO_ENDS, Ends, Entry, fold
+from tideline_terminal.screenshots import plain
 
 HOUR_US = 3_600_000_000
 # A Tuesday.
@@ -72,3 +74,13 @@ class Blocks(unittest.TestCase):
         self.assertEqual(fold(ROW), fold(dataclasses.replace(ROW, number=2)))
         self.assertEqual((fold(ROW).zone_offset_min, fold(summer).zone_offset_min), (60, 120))
         self.assertEqual((fold(ROW).fold, fold(EVENT).fold), (0, 1))
+
+
+class Pictures(unittest.TestCase):
+    def test_a_text_is_as_long_as_its_columns(self):
+        """A Chinese character takes two columns, and so does an emoji."""
+        for words, length in (("周末", "48.8"), ("&#160;ab", "36.6"), ("🎉&lt;", "36.6")):
+            count = len(html.unescape(words))
+            drawn = f'<text x="1" textLength="{12.2 * count:g}" class="a">{words}</text>\n'
+            self.assertEqual(
+                plain(drawn), f'<text x="1" textLength="{length}" class="a">{words}</text>\n')

@@ -34,6 +34,8 @@ class Ends(unittest.TestCase):
                  "--folder", folder, "--quiet"]
         pid, master = pty.fork()
         if pid == 0:
+            # nohup, and a CI that works like it, would have it ignored.
+            signal.signal(signal.SIGHUP, signal.SIG_DFL)
             os.execvpe(words[0], words, {**os.environ, "TERM": "xterm-256color"})
         drawn, end = b"", time.monotonic() + PATIENCE_SECONDS
         while b"up to date" not in drawn:

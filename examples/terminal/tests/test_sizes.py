@@ -6,7 +6,6 @@ import re
 import unittest
 
 from textual.widgets import HelpPanel
-from textual.widgets._footer import FooterKey
 
 from tideline_terminal.hits import SearchBox
 from virtual import ROOM, World
@@ -108,10 +107,29 @@ class Sizes(unittest.IsolatedAsyncioTestCase):
                         line = drawn(app)[-1]
                         self.assertIn("f1 Help", line)
                         self.assertIn(words, line)
-                        shown = app.query(FooterKey)
-                        self.assertLessEqual(max(key.region.right for key in shown), size[0])
-                        for key in shown:
-                            self.assertIn(f"{key.key_display} {key.description}", line)
+                        named = [f"{app.get_key_display(key.binding)} {key.binding.description} "
+                                 for key in app.screen.active_bindings.values()
+                                 if key.binding.show]
+                        rest = line.rstrip() + " "
+                        while rest:
+                            key = next((key for key in named if rest.startswith(key)), None)
+                            self.assertIsNotNone(key, f"{rest!r} begins with no key")
+                            rest = rest[len(key):]
+
+    async def test_a_click_on_a_key_of_the_footer_presses_it(self):
+        for size in SIZES:
+            with self.subTest(size):
+                async with opened(size) as (_, app, pilot):
+                    for words in ("f1 Help", "esc "):
+                        column = drawn(app)[-1].index(words)
+                        await pilot.click(offset=(column, size[1] - 1))
+                        await pilot.pause()
+                        await pilot.pause()
+                        self.assertEqual(bool(app.query(HelpPanel)), words == "f1 Help")
+                        if words == "f1 Help":
+                            await pilot.press("f1")
+                            await pilot.pause()
+                    self.assertIs(app.focused, app.messages)
 
     async def test_help_opens_and_closes(self):
         """F1 everywhere; a question mark where one does not write."""

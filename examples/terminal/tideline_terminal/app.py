@@ -88,7 +88,7 @@ class ChatApp(App[None]):
                 composer.cursor_blink = False
                 yield composer
         yield Facts(id="status")
-        yield Keys(show_command_palette=False, compact=True)
+        yield Keys()
 
     def on_mount(self) -> None:
         self.conversations = self.query_one(ConversationPane)

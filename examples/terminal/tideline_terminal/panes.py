@@ -5,17 +5,14 @@ from __future__ import annotations
 from datetime import date
 from typing import Callable, Optional, Sequence
 
-from rich.cells import cell_len
 from rich.style import Style
 from rich.text import Text
 from textual import events
-from textual.app import ComposeResult
-from textual.binding import Binding
+from textual.binding import ActiveBinding, Binding
 from textual.message import Message as Event
+from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
-from textual.widgets import Footer
-from textual.widgets._footer import FooterKey
 from tideline import Conversation, ConversationFlags, MessageFlags
 
 from . import palette
@@ -66,20 +63,46 @@ class Facts(Widget):
         return fitting(self._facts, self.size.width)
 
 
-class Keys(Footer):
-    """Textual's footer with the keys that fit, Help and Escape first. The help panel names all."""
+class Keys(Widget):
+    """The keys of what has the focus, as far as they fit whole; Help and Escape first. A click on
+    one presses it. The help panel names all."""
 
-    def compose(self) -> ComposeResult:
-        keys = [key for key in super().compose() if isinstance(key, FooterKey)]
-        room = self.app.size.width
-        for key in sorted(keys, key=lambda key: (key.action != "help", key.key != "escape")):
-            room -= cell_len(f"{key.key_display} {key.description} ")
-            if room < 0:
+    def __init__(self) -> None:
+        super().__init__()
+        self._keys: Sequence[ActiveBinding] = ()
+        self._ends: list[tuple[int, str]] = []
+
+    def on_mount(self) -> None:
+        self.screen.bindings_updated_signal.subscribe(self, self._take)
+
+    def _take(self, screen: Screen[object]) -> None:
+        # A terminal that another window covers has no focus, and keeps its keys.
+        if self.app.app_focus:
+            # Two keys may do the same; the first one is shown.
+            first: dict[str, ActiveBinding] = {}
+            for key in screen.active_bindings.values():
+                if key.binding.show:
+                    first.setdefault(key.binding.action, key)
+            self._keys = sorted(first.values(), key=lambda key: (
+                key.binding.action != "help", key.binding.key != "escape"))
+            self.refresh()
+
+    def render(self) -> Text:
+        line, self._ends = Text(no_wrap=True), []
+        for key in self._keys:
+            name = self.app.get_key_display(key.binding)
+            shown = Text.assemble((name, f"bold {palette.ACCENT}"), f" {key.binding.description} ")
+            if line.cell_len + shown.cell_len > self.size.width:
+                break
+            line.append(shown)
+            self._ends.append((line.cell_len, key.binding.key))
+        return line
+
+    def on_click(self, event: events.Click) -> None:
+        for end, key in self._ends:
+            if event.x < end:
+                self.app.simulate_key(key)
                 return
-            yield key
-
-    def on_resize(self) -> None:
-        self.call_after_refresh(self.recompose)
 
 
 class ConversationPane(Lines):

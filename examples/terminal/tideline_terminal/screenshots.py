@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import html
 import os
 import pathlib
 import re
 import tempfile
 import time
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 from typing import Any, Callable
 
+from rich.cells import cell_len
 from textual.pilot import Pilot
 from tideline import Phase
 from tideline.spans import read_spans, svg
@@ -31,8 +33,15 @@ FONTS = ("ui-monospace, 'Cascadia Mono', 'JetBrains Mono', Menlo, 'DejaVu Sans M
          "'Noto Sans Mono CJK SC', monospace")
 
 
+def widened(text: re.Match[str]) -> str:
+    """A piece of text that takes its columns: Textual counts each character as one."""
+    length, rest, words = float(text[1]), text[2], html.unescape(text[3])
+    return f'textLength="{length / len(words) * cell_len(words):g}"{rest}>{text[3]}</text>'
+
+
 def plain(picture: str) -> str:
     """Textual's picture with the fonts that a reader has, and names that do not change by run."""
+    picture = re.sub(r'textLength="([\d.]+)"([^>]*)>([^<]+)</text>', widened, picture)
     picture = re.sub(r"\s*@font-face \{.*?\}\n", "", picture, flags=re.DOTALL)
     picture = re.sub(r"font-family: ?Fira Code, ?monospace", f"font-family: {FONTS}", picture)
     picture = re.sub(r"terminal-\d+", "terminal", picture)
@@ -148,8 +157,8 @@ def main() -> None:
     arguments = parser.parse_args()
     os.environ["TZ"] = "UTC"
     time.tzset()
-    # The world ends at one time of the day, so that pictures of two days look alike.
-    today = (datetime.now(timezone.utc) + timedelta(days=1)).replace(hour=14, minute=20, second=0)
+    # The day of this machine's clock, which dates what waits to be sent.
+    today = datetime.now(timezone.utc)
     server = Server(arguments.server, [
         "--seed", "3", "--messages", "9000", "--conversations", "16",
         "--until", today.strftime("%Y-%m-%dT%H:%M:%S")])
