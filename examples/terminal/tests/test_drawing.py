@@ -79,8 +79,17 @@ class Blocks(unittest.TestCase):
 class Pictures(unittest.TestCase):
     def test_a_text_is_as_long_as_its_columns(self):
         """A Chinese character takes two columns, and so does an emoji."""
-        for words, length in (("周末", "48.8"), ("&#160;ab", "36.6"), ("🎉&lt;", "36.6")):
+        for words, length in (("周末", "48.8"), ("ab&#160;", "36.6"), ("🎉&lt;", "36.6")):
             count = len(html.unescape(words))
             drawn = f'<text x="1" textLength="{12.2 * count:g}" class="a">{words}</text>\n'
             self.assertEqual(
                 plain(drawn), f'<text x="1" textLength="{length}" class="a">{words}</text>\n')
+
+    def test_a_text_begins_with_what_is_seen(self):
+        """librsvg draws no space at the beginning of a text."""
+        drawn = '<text class="a" x="10" y="2" textLength="61">&#160;&#160;a&#160;b</text>\n'
+        self.assertEqual(
+            plain(drawn),
+            '<text class="a" x="34.4" y="2" textLength="36.6">a&#160;b</text>\n')
+        spaces = '<text class="a" x="10" y="2" textLength="24.4">&#160;&#160;</text>\n'
+        self.assertEqual(plain(spaces), spaces)

@@ -33,15 +33,27 @@ FONTS = ("ui-monospace, 'Cascadia Mono', 'JetBrains Mono', Menlo, 'DejaVu Sans M
          "'Noto Sans Mono CJK SC', monospace")
 
 
-def widened(text: re.Match[str]) -> str:
-    """A piece of text that takes its columns: Textual counts each character as one."""
-    length, rest, words = float(text[1]), text[2], html.unescape(text[3])
-    return f'textLength="{length / len(words) * cell_len(words):g}"{rest}>{text[3]}</text>'
+SPACE = "\N{NO-BREAK SPACE}"
+
+
+def placed(text: re.Match[str]) -> str:
+    """A piece of text in its columns: Textual counts each character as one. It begins with what is
+    seen, since librsvg draws no space at the beginning."""
+    words = html.unescape(text["words"])
+    column = float(text["length"]) / len(words)
+    seen = words.lstrip(SPACE) or words
+    x = float(text["x"]) + column * (len(words) - len(seen))
+    return (f'{text["before"]}x="{x:g}"{text["between"]}'
+            f'textLength="{column * cell_len(seen):g}"{text["after"]}>'
+            f'{html.escape(seen, quote=False).replace(SPACE, "&#160;")}</text>')
 
 
 def plain(picture: str) -> str:
     """Textual's picture with the fonts that a reader has, and names that do not change by run."""
-    picture = re.sub(r'textLength="([\d.]+)"([^>]*)>([^<]+)</text>', widened, picture)
+    picture = re.sub(
+        r'(?P<before><text[^>]* )x="(?P<x>[\d.]+)"(?P<between>[^>]* )'
+        r'textLength="(?P<length>[\d.]+)"(?P<after>[^>]*)>(?P<words>[^<]+)</text>',
+        placed, picture)
     picture = re.sub(r"\s*@font-face \{.*?\}\n", "", picture, flags=re.DOTALL)
     picture = re.sub(r"font-family: ?Fira Code, ?monospace", f"font-family: {FONTS}", picture)
     picture = re.sub(r"terminal-\d+", "terminal", picture)
