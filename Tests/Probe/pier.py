@@ -1,4 +1,4 @@
-"""The invented server of logs that the second example of docs/guide/adapter.md is an adapter to."""
+"""The invented server of logs that the example of docs/guide/log-adapter.md is an adapter to."""
 
 import http.server
 import json
