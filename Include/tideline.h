@@ -116,11 +116,11 @@ enum {
   TL_E_UNSUPPORTED = -13, ///< Not in this version, or not by this server.
   TL_E_OFFLINE = -14,     ///< Not connected.
   TL_E_TIMEOUT = -15,     ///< The server did not answer in time.
-  TL_E_REFUSED = -16,     ///< The server refused for good.
+  TL_E_REFUSED = -16,     ///< The server, or `seal`, refused for good.
   TL_E_UNAVAILABLE = -17, ///< The server refused for now.
   TL_E_CANCELLED = -18,
   TL_E_INCOMPLETE = -19,  ///< Ended with a recorded gap; ask again later.
-  TL_E_FULL = -20,        ///< The disk is full; nothing changed.
+  TL_E_FULL = -20,        ///< The disk, or a bounded list, is full.
   TL_E_NO_SLOT = -21,     ///< The file has no key of this kind.
   TL_E_CODE = -22,        ///< A recovery code with a typing error.
   TL_E_INTERNAL = -99     ///< A broken invariant. The client is now closed.
@@ -518,8 +518,7 @@ TL_API TL_CHECK tl_status tl_client_wipe(tl_client *client);
 
     The loop of a host with one window:
 
-        for (;;) {
-          tl_client_advance(client, &wait_ms);
+        for (int64_t wait_ms = 0;; tl_client_advance(client, &wait_ms)) {
           poll(fds, 2, (int)wait_ms);  // fds[0]: tl_client_event_fd; fds[1]: the socket
           if (fds[1].revents) tl_client_receive(client, read_frame());
           while (tl_client_next_frame(client, &frame) == TL_OK) {

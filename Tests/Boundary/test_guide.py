@@ -25,6 +25,17 @@ SERVER = os.environ.get("TIDELINE_SERVER", str(ROOT / "out" / "tideline-server")
 # The package that is tested, also from another folder.
 ENVIRONMENT = os.environ | {
     "PYTHONPATH": str(pathlib.Path(tideline.__file__).resolve().parent.parent)}
+# A chat client, killed when it has shown a notification.
+SHOWN = """
+import builtins, os, runpy
+shown = print
+def kill(*words):
+    shown(*words, flush=True)
+    if words[0] == "notify:":
+        os.kill(os.getpid(), 9)
+builtins.print = kill
+runpy.run_path("badge.py", run_name="__main__")
+"""
 # The bot, killed when it has answered a conversation and marks it.
 KILLED = """
 import os, runpy, tideline
@@ -198,6 +209,24 @@ class Guide(unittest.TestCase):
                                      done.stdout.splitlines()]
                     self.assertEqual(set(states), {"QUEUED"})
                     self.assertEqual(times, ["1"] * len(states))
+
+    def test_a_notification_is_not_lost_in_a_crash(self):
+        """One that was shown and not noted is shown again, by the next process."""
+        text = GUIDE.read_text(encoding="utf-8")
+        port = self.served(text)
+        with tempfile.TemporaryDirectory() as folder:
+            saved(folder, text)
+            self.assertEqual(python(folder, "open.py", port).returncode, 0)
+            pathlib.Path(folder, "shown.py").write_text(SHOWN, encoding="utf-8")
+            killed = python(folder, "shown.py", port)
+            self.assertEqual(killed.returncode, -signal.SIGKILL, killed.stderr)
+            file, seen = pathlib.Path(folder, "eva.tideline"), pathlib.Path(folder, "seen")
+            with tideline.Client(file, tideline.key_file(f"{file}.key"), user_id="eva") as client:
+                changes = client.changes(int(seen.read_text())).entries
+                again = [row.json["text"] for change in changes if change.notify
+                         for row in client.numbered(change.conversation, change.first, change.last)]
+            self.assertEqual((again, killed.stdout.count("notify:")), (["Where are you?"], 1))
+            self.assertIn("notify: markéta Where are you?", python(folder, "badge.py", port).stdout)
 
     def test_a_bot(self):
         """Each message is answered once: over kills, in conversations that began while it was
