@@ -223,6 +223,7 @@ extension WriteTransaction {
     var placeholder = stored
     placeholder.message = stored.message.placeholder
     try write(placeholder, over: stored, cid)
+    try operationTable.eraseDone(on: id, in: cid)
     try connection.run("INSERT OR IGNORE INTO forgotten (cid, id) VALUES (?, ?)", cid, id)
     asked.someForgotten = true
     try feedTable.noteChange(

@@ -116,6 +116,16 @@ extension OperationTable {
     tx.asked.operation = nil
   }
 
+  /// Erases what operations that are done said of a message; that they were done stays.
+  func eraseDone(on id: [UInt8], in cid: Int64) throws(StoreFailure) {
+    try tx.connection.run(
+      """
+      UPDATE operation SET body = NULL, plain = NULL, sealed = NULL, result = NULL
+      WHERE state = 4 AND cid = ? AND target = ?
+      """, cid, id)
+    tx.asked.operation = nil
+  }
+
   /// The next number of an operation.
   func nextOperation() -> UInt64 {
     tx.counters.lastOperation &+= 1

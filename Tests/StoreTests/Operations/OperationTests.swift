@@ -57,6 +57,28 @@ import Timeline
     #expect(try fixture.texts(cid, .latest) == ["a", "hello", "x"])
   }
 
+  /// Protects: what a user takes off this device is not left in the operation that sent it.
+  @Test(arguments: Kind.allCases)
+  func aForgottenMessageIsErasedFromItsOperations(_ kind: Kind) throws {
+    let fixture = try Fixture(kind)
+    let cid = try fixture.conversation()
+    for name in ["1", "2"] {
+      try fixture.write { tx throws(StoreFailure) in
+        _ = try tx.operationTable.addOperation(send("c\(name)", cid, "secret"))
+      }
+      try fixture.apply([mine("s\(name)", at: 20, "c\(name)", "secret")], cid)
+    }
+    try fixture.write { tx throws(StoreFailure) in _ = try tx.forget(bytes("s1"), in: cid) }
+    try fixture.reopen()
+    try fixture.read { rx throws(StoreFailure) in
+      let (erased, kept) = (
+        try rx.operation(clientID: bytes("c1")), try rx.operation(clientID: bytes("c2"))
+      )
+      #expect(erased?.state == .done && erased?.plain == nil && erased?.result == nil)
+      #expect(erased?.body == [] && kept?.plain == bytes("secret"))
+    }
+  }
+
   /// Protects: what was answered is found however much else waits before it.
   @Test func whatWasAnsweredIsFoundBehindAllElse() throws {
     let fixture = try Fixture(.memory)
@@ -263,7 +285,7 @@ import Timeline
     try fixture.apply((0..<120).map { message("m\($0)", at: Int64($0)) }, cid)
     try fixture.write { tx throws(StoreFailure) in
       var record = try tx.conversation(creating: bytes("c"))
-      record.fetch = Watermark(timeUs: 5, text: bytes("5"))
+      record.fetch = ContentMark(order: 5, text: bytes("5"))
       try tx.save(record)
       try tx.save(spans: SpanSet().inserting(.min, high: .max), replacing: SpanSet(), in: cid)
       _ = try tx.tombstone(bytes("gone"), in: cid, version: nil)
