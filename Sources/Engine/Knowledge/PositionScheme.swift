@@ -47,7 +47,12 @@ struct PositionScheme {
   var selectsByPlace: Bool { order == .time }
 
   /// The watermark of content, where messages may still appear below it.
-  func lateTop(_ record: ConversationRecord) -> Watermark? { comesLate ? record.fetch : nil }
+  func lateTop(_ record: ConversationRecord) -> Watermark? { late(record.fetch) }
+
+  /// The time up to which content was fetched, where positions are times.
+  func late(_ mark: ContentMark?) -> Watermark? {
+    comesLate ? mark.map { Watermark(timeUs: $0.order, text: $0.text) } : nil
+  }
 
   /// The first part of a message's position: its time, or the server's number, if it has one.
   func order(of message: WireMessage) -> Int64? {
@@ -65,24 +70,29 @@ struct PositionScheme {
   /// A page's end is exact: nothing beyond its last row shares that row's place.
   var endsAreExact: Bool { ties != .unknown }
 
-  func stamp(_ watermark: Watermark?) -> Stamp? {
-    watermark.flatMap { Stamp($0.text, zoneOffsetMinutes: zoneOffsetMinutes) }
+  func stamp(_ watermark: Watermark?) -> Stamp? { stamp(watermark?.text) }
+
+  func stamp(_ mark: ContentMark?) -> Stamp? { stamp(mark?.text) }
+
+  /// The time that a watermark's text says; nil where it is a cursor.
+  func stamp(_ text: [UInt8]?) -> Stamp? {
+    text.flatMap { Stamp($0, zoneOffsetMinutes: zoneOffsetMinutes) }
   }
 
   /// Where a catch-up begins: what lies below need not be asked for again.
   ///
   /// The text asks by time. Under numbers the range ends right above the newest known
   /// one, and whether anything was committed late shows as a missing number.
-  func bound(_ fetch: Watermark) -> WatermarkPolicy.Bound? {
-    guard let stamp = stamp(fetch) else { return nil }
+  func bound(_ fetch: ContentMark) -> WatermarkPolicy.Bound? {
+    guard let stamp = stamp(fetch.text) else { return nil }
     var bound = WatermarkPolicy.bound(stamp, overlapUs: overlapUs, resolutionUs: resolutionUs)
-    if !comesLate { bound.position = .after(timestampGroup: fetch.timeUs) }
+    if !comesLate { bound.position = fetch.boundary }
     return bound
   }
 
   /// The top of a range that ends the overlap below a watermark.
-  func settled(below watermark: Watermark) -> Position {
-    !comesLate ? .max : .before(timestampGroup: watermark.timeUs.saturating(minus: overlapUs))
+  func settled(below mark: ContentMark) -> Position {
+    !comesLate ? .max : .before(timestampGroup: mark.order.saturating(minus: overlapUs))
   }
 
   /// What came after this time or number was known lies above; nil says nothing.

@@ -23,7 +23,7 @@ extension ServerKnowledge {
   func lowerDeletions(_ record: inout ConversationRecord, showing time: Int64) -> Bool {
     guard let lowest = record.lowestSinceUs else { return true }
     guard time < lowest.saturating(plus: overlapUs) else { return false }
-    let newest = record.fetch?.timeUs ?? facts.serverTimeUs ?? time
+    let newest = stamp(record.fetch)?.timeUs ?? facts.serverTimeUs ?? time
     let back = max(overlapUs, newest.saturating(minus: time))
     askDeletions(of: &record, from: WatermarkPolicy.below(time, overlapUs: back))
     return true
@@ -62,10 +62,10 @@ extension ServerKnowledge {
     _ spans: inout SpanSet, of record: ConversationRecord, below time: Int64,
     in tx: WriteTransaction
   ) throws(StoreFailure) {
-    guard let fetch = scheme.lateTop(record), time >= fetch.timeUs else { return }
+    guard scheme.comesLate, let fetch = record.fetch, time >= fetch.order else { return }
     // In the watermark's own timestamp group others may have come before it, too.
     let boundary: Position =
-      time == fetch.timeUs ? .before(timestampGroup: time) : .after(timestampGroup: fetch.timeUs)
+      time == fetch.order ? .before(timestampGroup: time) : fetch.boundary
     spans.endTrust(at: boundary, watermark: fetch)
     try tx.quarantineTable.doubtQuarantine(record.cid, above: boundary)
   }

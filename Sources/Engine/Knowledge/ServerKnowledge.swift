@@ -39,7 +39,9 @@ struct ServerKnowledge {
   /// The greatest server time that is known.
   var timeUs: Int64? { facts.serverTimeUs }
 
-  func stamp(_ watermark: Watermark?) -> Stamp? { scheme.stamp(watermark) }
+  func stamp(_ watermark: Watermark?) -> Stamp? { scheme.stamp(watermark?.text) }
+
+  func stamp(_ mark: ContentMark?) -> Stamp? { scheme.stamp(mark?.text) }
 
   func can(_ capability: Profile.Capabilities) -> Bool { profile.capabilities.contains(capability) }
 

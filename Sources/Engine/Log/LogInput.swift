@@ -195,8 +195,8 @@ struct LogInput {
     } else if book.ranges.isEmpty {
       place = .min
     }
-    record.fetch = Watermark(
-      timeUs: place, text: entries?.stamp?.text ?? record.fetch?.text ?? [])
+    record.fetch = ContentMark(
+      order: place, text: entries?.stamp?.text ?? record.fetch?.text ?? [])
   }
 }
 

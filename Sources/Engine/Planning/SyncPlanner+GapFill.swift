@@ -70,7 +70,7 @@ extension SyncPlanner {
       goal.endsJoined = true
       let span = known.touching(place)
       if let span, span == known.newest, job.isLive || memory.live.isLive(record.id),
-        let fetch = record.fetch, span.high >= .after(timestampGroup: fetch.timeUs)
+        let fetch = record.fetch, span.high >= fetch.boundary
       {
         // This is the range that follows the present.
         return nil

@@ -161,7 +161,7 @@ extension UpdateApplier {
     inside spans: inout SpanSet, at message: PushedMessage, of record: ConversationRecord
   ) throws(StoreFailure) {
     let (time, scheme) = (message.position.time, memory.server.scheme)
-    guard let fetch = scheme.lateTop(record), !pushReach.receivesAll(record),
+    guard scheme.comesLate, let fetch = record.fetch, !pushReach.receivesAll(record),
       spans.span(holding: message.position) != nil
     else { return }
     let low = Position.before(timestampGroup: time)
@@ -195,7 +195,7 @@ extension UpdateApplier {
     // to the watermark. What it missed is below.
     let proven =
       if let live = Joining.pushed(
-        position, onto: max(newest.high, .after(timestampGroup: fetch.timeUs)), isLive: isLive)
+        position, onto: max(newest.high, fetch.boundary), isLive: isLive)
       {
         live
       } else if memory.server.scheme.comesLate {
@@ -205,7 +205,7 @@ extension UpdateApplier {
       }
     guard let proven else { return nil }
     let joined = spans.touching(proven.low)?.low ?? proven.low
-    return (proven, joined > .after(timestampGroup: fetch.timeUs))
+    return (proven, joined > fetch.boundary)
   }
 
   /// A number with what is known right beside it: between the two nothing fits.
@@ -232,7 +232,7 @@ extension UpdateApplier {
     by pushed: PushedMessage, in record: ConversationRecord
   ) throws(StoreFailure) -> SpanSet.Span? {
     guard let previous = pushed.message.previousID,
-      let fetch = record.fetch, fetch.timeUs <= pushed.position.time,
+      let fetch = record.fetch, fetch.order <= pushed.position.time,
       let below = try tx.rows(
         record.cid, from: .min, to: pushed.position, limit: 1, newestFirst: true
       ).first?.position, below.id == previous
@@ -244,10 +244,10 @@ extension UpdateApplier {
   /// not fetched again.
   private func raiseWatermark(_ pushed: PushedMessage, _ record: inout ConversationRecord) {
     let stamp = pushed.message.stamp
-    guard pushed.isNew, let fetch = record.fetch, fetch.timeUs < pushed.position.time,
+    guard pushed.isNew, let fetch = record.fetch, fetch.order < pushed.position.time,
       memory.server.isBorneOut(stamp.timeUs, at: arrival.now)
     else { return }
-    record.fetch = Watermark(timeUs: pushed.position.time, text: stamp.text)
+    record.fetch = ContentMark(order: pushed.position.time, text: stamp.text)
   }
 }
 

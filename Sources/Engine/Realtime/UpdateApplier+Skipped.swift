@@ -45,7 +45,7 @@ extension UpdateApplier {
       if topics.contains(.messages), let fetch = record.fetch {
         let stored = try tx.spans(record.cid)
         var spans = stored
-        try memory.server.endTrust(&spans, of: record, below: fetch.timeUs, in: tx)
+        try memory.server.endTrust(&spans, of: record, below: fetch.order, in: tx)
         try tx.save(spans: spans, replacing: stored, in: record.cid)
       }
       try tx.save(record)

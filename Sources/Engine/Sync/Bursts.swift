@@ -42,8 +42,8 @@ extension PageMerge {
     _ catchUp: inout CatchUp, _ page: Page, _ ingested: Ingested, _ now: Instant
   ) throws(StoreFailure) {
     catchUp.burstUs = nil
-    guard !ingested.items.isEmpty, let top = catchUp.top, top.timeUs > 0,
-      let stamp = scheme.stamp(top), catchUp.present == .after(timestampGroup: top.timeUs)
+    guard !ingested.items.isEmpty, let top = scheme.late(catchUp.top), top.timeUs > 0,
+      let stamp = scheme.stamp(top.text), catchUp.present == .after(timestampGroup: top.timeUs)
     else { return }
     let low = top.timeUs.saturating(minus: scheme.overlapUs)
     for item in ingested.items { if let item, item.time < low { return } }
@@ -60,7 +60,7 @@ extension PageMerge {
     let high = WatermarkPolicy.floor(
       top.timeUs.saturating(plus: scheme.overlapUs).saturating(plus: unit.saturating(minus: 1)),
       to: unit)
-    catchUp.top = Watermark(timeUs: high, text: stamp.printed(high))
+    catchUp.top = ContentMark(order: high, text: stamp.printed(high))
     catchUp.present = .after(timestampGroup: high)
   }
 
@@ -69,6 +69,6 @@ extension PageMerge {
     guard case .catchUp(let catchUp) = job.stage, let us = catchUp.burstUs,
       let fetch = record.fetch, fetch == catchUp.top
     else { return }
-    try BurstTable(tx).note(us, of: record.cid, topUs: fetch.timeUs)
+    try BurstTable(tx).note(us, of: record.cid, topUs: fetch.order)
   }
 }

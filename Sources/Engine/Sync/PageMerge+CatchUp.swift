@@ -42,7 +42,7 @@ extension PageMerge {
   private mutating func boundBelowClock(_ page: Page) throws(StoreFailure) -> Position? {
     guard let fetch = scheme.lateTop(record), fetch.timeUs > 0,
       let told = page.serverTime?.timeUs, told == memory.server.surelyUs,
-      let stamp = scheme.stamp(fetch),
+      let stamp = scheme.stamp(fetch.text),
       case let aheadUs = fetch.timeUs.saturating(minus: told), aheadUs > scheme.overlapUs
     else { return nil }
     let below = try tx.rows(
@@ -50,7 +50,7 @@ extension PageMerge {
     let time = below.first?.position.time ?? 0
     // A clock that was wrong by more than messages are ever late says nothing of how late they are.
     if aheadUs <= WatermarkPolicy.overlapUsMax { memory.server.noteLateness(aheadUs) }
-    let lowered = Watermark(timeUs: time, text: stamp.printed(time))
+    let lowered = ContentMark(order: time, text: stamp.printed(time))
     let bound = scheme.bound(lowered)?.position ?? .min
     try endTrust(at: bound)
     record.fetch = lowered
@@ -165,7 +165,7 @@ extension PageMerge {
     guard let first = claim.rows.first, var last = claim.rows.last else {
       return job.catchUp.bound == nil || job.stopsAtPage ? .min : nil
     }
-    if let ordinary = claim.rows.last(where: { $0.time <= job.catchUp.top?.timeUs ?? .min }) {
+    if let ordinary = claim.rows.last(where: { $0.time <= job.catchUp.top?.order ?? .min }) {
       last = ordinary
     } else if scheme.comesLate, let time = job.catchUp.knownUs, time < first.time,
       memory.server.clock.wallUs.map({ $0 < first.time }) ?? true
@@ -184,7 +184,7 @@ extension PageMerge {
   /// The content is whole up to the present: the watermark goes up. A push of a live conversation
   /// raises it too; `boundBelowClock` lowers it, and `dropClaims` takes it away.
   mutating func contentIsWhole() throws(StoreFailure) -> PageOutcome {
-    if let top = provenTop, record.fetch.map({ $0.timeUs < top.timeUs }) ?? true {
+    if let top = provenTop, record.fetch.map({ $0.order < top.order }) ?? true {
       record.fetch = top
     }
     try noteBurst()
@@ -196,7 +196,7 @@ extension PageMerge {
     // A cursor of the server's own was taken before the first page was read.
     let hasCursor = record.deletions != nil && scheme.stamp(record.deletions) == nil
     if isAllSeen, record.deletions == nil || hasCursor,
-      let stamp = scheme.stamp(job.catchUp.top),
+      let stamp = scheme.stamp(job.catchUp.top?.text),
       case let time = WatermarkPolicy.below(stamp.timeUs, overlapUs: scheme.overlapUs),
       !hasUnread(below: time)
     {
@@ -215,7 +215,7 @@ extension PageMerge {
   /// Whether a row came by push or by answer since the catch-up began that no page has shown, and
   /// that stands where deletions would not be asked about it.
   private func hasUnread(below time: Int64) -> Bool {
-    let top = job.catchUp.top?.timeUs ?? time
+    let top = job.catchUp.top?.order ?? time
     let unread = memory.pushed.lowest(
       in: record.cid, from: .min,
       to: scheme.comesLate ? .before(timestampGroup: time) : .after(timestampGroup: top),
@@ -227,12 +227,12 @@ extension PageMerge {
 
   /// The watermark that the catch-up leaves: below where its claims had to end, so that the next
   /// one asks for all from there on.
-  private var provenTop: Watermark? {
-    guard let top = job.catchUp.top, let limit = job.run.limit, limit.time <= top.timeUs,
-      let stamp = scheme.stamp(top)
+  private var provenTop: ContentMark? {
+    guard let top = job.catchUp.top, let limit = job.run.limit, limit.time <= top.order,
+      let stamp = scheme.stamp(top.text)
     else { return job.catchUp.top }
     let time = limit.time &- 1
-    return Watermark(timeUs: time, text: stamp.printed(time))
+    return ContentMark(order: time, text: stamp.printed(time))
   }
 
   /// Up to where the first page of this catch-up reached.
@@ -243,8 +243,8 @@ extension PageMerge {
   /// Up to where a walk of several pages speaks. A stamp years ahead puts every
   /// message that arrived meanwhile below it, so that part is not claimed.
   var claimedTop: Position {
-    guard let top = job.catchUp.top, top.timeUs > 0 else { return present }
-    return min(present, .after(timestampGroup: max(top.timeUs, job.catchUp.raisedUs)))
+    guard let top = job.catchUp.top, top.order > 0 else { return present }
+    return min(present, .after(timestampGroup: max(top.order, job.catchUp.raisedUs)))
   }
 
   /// Where no row of the first page could set the watermark, a later one may, as far
@@ -253,13 +253,13 @@ extension PageMerge {
     guard topIsOpen, let known = job.catchUp.knownUs else { return }
     let borneOut = ingested.stamps.filter { $0.stamp.timeUs <= known }
     guard let top = borneOut.max(by: { $0.position < $1.position }),
-      top.position.time > job.catchUp.top?.timeUs ?? .min
+      top.position.time > job.catchUp.top?.order ?? .min
     else { return }
-    job.catchUp.top = Watermark(timeUs: top.position.time, text: top.stamp.text)
+    job.catchUp.top = ContentMark(order: top.position.time, text: top.stamp.text)
   }
 
   /// No row of the first page could set the watermark.
-  private var topIsOpen: Bool { job.catchUp.top == record.fetch || job.catchUp.top?.timeUs == 0 }
+  private var topIsOpen: Bool { job.catchUp.top == record.fetch || job.catchUp.top?.order == 0 }
 
   /// Where the first page showed nothing but stamps ahead, what is newer than the server time
   /// known then cannot be claimed. Now that a page tells the time, the newest is asked again.
@@ -291,18 +291,19 @@ extension PageMerge {
   ) throws(StoreFailure) {
     job.catchUp.knownUs = [memory.server.timeUs, job.catchUp.borneOutUs].compactMap { $0 }.max()
     // A page that reaches the present says that nothing stands above its last row.
-    let times = ingested.items.compactMap { $0?.time } + [record.fetch?.timeUs].compactMap { $0 }
+    let times = ingested.items.compactMap { $0?.time } + [record.fetch?.order].compactMap { $0 }
     job.catchUp.present = times.max().map { .after(timestampGroup: $0) }
     let plausible = memory.server.plausibleTop(
       page, from: ingested, at: now, borneOutUs: job.catchUp.borneOutUs)
-    let epoch = ingested.stamps.first.map { Watermark(timeUs: 0, text: $0.stamp.printed(0)) }
+    let epoch = ingested.stamps.first.map { ContentMark(order: 0, text: $0.stamp.printed(0)) }
     if !scheme.comesLate {
       // A number needs nothing to bear it out; only the time beside it does.
       let text = plausible?.stamp.text ?? record.fetch?.text ?? epoch?.text
-      job.catchUp.top = text.flatMap { text in times.max().map { Watermark(timeUs: $0, text: text) }
+      job.catchUp.top = text.flatMap { text in
+        times.max().map { ContentMark(order: $0, text: text) }
       }
     } else if let plausible {
-      job.catchUp.top = Watermark(timeUs: plausible.position.time, text: plausible.stamp.text)
+      job.catchUp.top = ContentMark(order: plausible.position.time, text: plausible.stamp.text)
     } else {
       // Where no stamp can be borne out, a watermark that asks for everything again.
       job.catchUp.top = record.fetch ?? epoch
@@ -317,7 +318,7 @@ extension PageMerge {
   /// The watermark of before, where a burst has raised it above all that is stored.
   private var raisedUs: Int64 {
     get throws(StoreFailure) {
-      guard let top = job.catchUp.top?.timeUs, let fetch = record.fetch?.timeUs, top < fetch else {
+      guard let top = job.catchUp.top?.order, let fetch = record.fetch?.order, top < fetch else {
         return .min
       }
       let above = try tx.rows(
@@ -333,7 +334,7 @@ extension PageMerge {
     guard scheme.comesLate, let top = job.catchUp.top, let present = job.catchUp.present else {
       return
     }
-    let low = Position.after(timestampGroup: top.timeUs)
+    let low = top.boundary
     guard low < present else { return }
     let above = try tx.rows(
       record.cid, from: low, to: present, limit: Limits.readRowsMax, newestFirst: true)

@@ -200,7 +200,7 @@ extension PageMerge {
       let high = Position.after(timestampGroup: position.time)
       if answer.claimed.covers(low, high: high) { continue }
       ranges.spans.remove(low, high)
-      guard let fetch = record.fetch, position.time >= fetch.timeUs else { continue }
+      guard let fetch = record.fetch, position.time >= fetch.order else { continue }
       try endTrust(at: low)
       answer.isBehind = true
     }
@@ -209,10 +209,10 @@ extension PageMerge {
   /// What the watermark tops was read when messages within the overlap were still to come.
   /// Only a catch-up asks for that part again: no other page joins its end from above.
   private mutating func doubtTop(below piece: SpanSet.Span) {
-    guard job.stage.isReaching, let fetch = scheme.lateTop(record),
+    guard job.stage.isReaching, scheme.comesLate, let fetch = record.fetch,
       let bound = scheme.bound(fetch)?.position
     else { return }
-    let top = Position.after(timestampGroup: fetch.timeUs)
+    let top = fetch.boundary
     guard piece.low <= top, top < piece.high, let span = ranges.spans.touching(top),
       span.high == top
     else { return }

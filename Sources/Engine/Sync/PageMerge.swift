@@ -159,13 +159,13 @@ struct PageMerge {
 
   /// How far below the watermark a message appeared in a range that was whole.
   private func lateness(_ ingested: Ingested) -> Int64 {
-    guard let fetch = record.fetch, let known = scheme.stamp(fetch)?.timeUs else { return 0 }
+    guard let fetch = record.fetch, let known = scheme.stamp(fetch.text)?.timeUs else { return 0 }
     var latest: Int64 = 0
     for position in ingested.insertedAt {
       let isLate =
         scheme.comesLate
-        ? position.time <= fetch.timeUs && ranges.stored.span(holding: position) != nil
-        : position.time > fetch.timeUs
+        ? position.time <= fetch.order && ranges.stored.span(holding: position) != nil
+        : position.time > fetch.order
       guard isLate, let time = ingested.time(at: position) else { continue }
       latest = max(latest, known.saturating(minus: time))
     }
@@ -207,7 +207,7 @@ struct PageMerge {
     let kept = settled
     try endTrust(at: bound)
     var settled = bound
-    if let fetch = record.fetch, fetch.timeUs != 0, let knownUs {
+    if let fetch = record.fetch, fetch.order != 0, let knownUs {
       settled = max(bound, .before(timestampGroup: knownUs.saturating(minus: scheme.overlapUs)))
     }
     ranges.spans.remove(settled, .max)
@@ -220,14 +220,14 @@ struct PageMerge {
   /// From where on links may be left, and whether no range stands above the newest one.
   var linksLeft: (bound: Position, isTop: Bool) {
     let bound = record.fetch.flatMap { scheme.bound($0)?.position } ?? .min
-    let top = record.fetch.map { Position.after(timestampGroup: $0.timeUs) } ?? .max
+    let top = record.fetch?.boundary ?? .max
     return (bound, ranges.spans.newest.map { $0.low <= top } ?? true)
   }
 }
 
 extension SpanSet {
-  mutating func endTrust(at boundary: Position, watermark: Watermark?) {
-    let top = watermark.map { Position.after(timestampGroup: $0.timeUs) } ?? .max
+  mutating func endTrust(at boundary: Position, watermark: ContentMark?) {
+    let top = watermark?.boundary ?? .max
     if let span = spans.last(where: { $0.low <= top }) { remove(boundary, span.high) }
   }
 }

@@ -60,7 +60,7 @@ extension SyncEngine {
     // Where page sizes vary, an answer that starts at the bound proves little.
     let provesLittle = config.profile.pageSizeVaries && config.profile.truncates != .newest
     // A watermark that no stamp bore out asks for everything, from the newest page on.
-    let asksForAll = fetch.timeUs == 0 && scheme.comesLate
+    let asksForAll = fetch.order == 0 && scheme.comesLate
     let (end, isMore) = try store.read { rx throws(StoreFailure) in
       try memory.server.quietEnd(
         record, from: bound.position, limit: tracker.pacing.pageLimit, in: rx)
@@ -85,7 +85,7 @@ extension SyncEngine {
     }
   }
 
-  func stamp(_ watermark: Watermark?) -> Stamp? { memory.server.stamp(watermark) }
+  func stamp(_ mark: ContentMark?) -> Stamp? { memory.server.stamp(mark) }
 
   var scheme: PositionScheme { memory.server.scheme }
 

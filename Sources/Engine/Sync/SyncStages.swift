@@ -117,7 +117,7 @@ struct CatchUp {
   /// The watermark of before, where a burst has raised it above all that is stored.
   var raisedUs = Int64.min
   /// The watermark that it will leave behind.
-  var top: Watermark?
+  var top: ContentMark?
   /// Its first page, where that does not reach the present.
   var tail: CutTail?
   /// Up to where its first page reached, stamps that moved nothing included.

@@ -328,7 +328,7 @@ struct WindowState: LiveQueryState {
     if connection.isHealing {
       healing.floor = spans.newest?.low ?? .min
       if let fetch = record.fetch {
-        let top = Position.after(timestampGroup: fetch.timeUs)
+        let top = fetch.boundary
         let known = spans.spans.last { $0.low <= top }
         healing.floor = known?.low ?? .min
       }

@@ -16,13 +16,29 @@ package struct Watermark: Equatable, Sendable {
   }
 }
 
+/// Up to where content was fetched: the first part of a position, which is a time only where the
+/// server's positions are times.
+package struct ContentMark: Equatable, Sendable {
+  /// A server time, the server's number of a message, or a place in a log.
+  package var order: Int64
+  /// The print of the server time that stands there.
+  package var text: [UInt8]
+
+  package init(order: Int64, text: [UInt8]) {
+    self.order = order
+    self.text = text
+  }
+
+  /// The boundary above all that was fetched.
+  package var boundary: Position { .after(timestampGroup: order) }
+}
+
 /// What is known of one conversation as a whole.
 package struct ConversationRecord: Equatable, Sendable {
   package let cid: Int64
   package let id: [UInt8]
-  /// Up to where messages were fetched: the first part of a position, with the print
-  /// of its time. Lives only as the top of a stored span.
-  package var fetch: Watermark?
+  /// Up to where messages were fetched. Lives only as the top of a stored span.
+  package var fetch: ContentMark?
   /// Up to where deletions were fetched.
   package var deletions: Watermark?
   /// Up to where edits, reactions, pins and receipts were fetched.
@@ -87,7 +103,7 @@ extension ConversationRecord {
       // Numbers in a row say nothing of the present, where nothing was fetched.
       return fetch != nil || newest.high <= .before(timestampGroup: .min &+ 1)
     }
-    guard let top = fetch?.timeUs, top < .max else { return false }
+    guard let top = fetch?.order, top < .max else { return false }
     return newest.low.time <= top
   }
 }

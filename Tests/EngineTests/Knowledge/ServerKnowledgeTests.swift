@@ -76,10 +76,23 @@ import Wire
     server.noteRestore(at: 5)
     // Nothing is claimed of it that could be distrusted.
     #expect(!server.mustDistrust(record))
-    record.fetch = Watermark(timeUs: 1, text: [])
+    record.fetch = ContentMark(order: 1, text: [])
     #expect(server.mustDistrust(record))
     record.restoredLSN = 5
     #expect(!server.mustDistrust(record))
+  }
+
+  /// Where positions are numbers, how far back deletions are asked goes by times all the same.
+  @Test(arguments: [false, true]) func deletionsAreAskedFromTwiceAsFarBack(_ isNumbered: Bool) {
+    let server = knowledge { if isNumbered { $0.capabilities.insert(.sequence) } }
+    let noon = bytes("2026-02-16T00:00:00Z")
+    var record = ConversationRecord(cid: 1, id: [1])
+    guard let noonUs = server.scheme.stamp(noon)?.timeUs else { return #expect(Bool(false)) }
+    record.fetch = ContentMark(order: isNumbered ? 500 : noonUs, text: noon)
+    record.deletions = Watermark(timeUs: noonUs, text: noon)
+    record.lowestSinceUs = noonUs
+    #expect(server.lowerDeletions(&record, showing: noonUs - 3 * Self.day))
+    #expect(record.lowestSinceUs == noonUs - 6 * Self.day)
   }
 
   /// Where deletions are forgotten the device's clocks say how long ago the last time was told.

@@ -17,7 +17,7 @@ import Timeline
     facts.epoch = []
     let saved = try fixture.write { tx throws(StoreFailure) in
       var record = try tx.conversation(creating: bytes("c"))
-      record.fetch = Watermark(timeUs: .max, text: bytes("2030-01-01T00:00:00Z"))
+      record.fetch = ContentMark(order: .max, text: bytes("2030-01-01T00:00:00Z"))
       record.deletions = Watermark(timeUs: 0, text: [])
       record.marks = Watermark(timeUs: 7, text: bytes("m"))
       record.lowestSinceUs = .min
