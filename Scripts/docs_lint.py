@@ -32,8 +32,8 @@ FIRST_BLOCK = "examples/python/examples/first.py"
 # Of the README.
 WORDS_MAX = 900
 # Of the header, and of all pages together without what scripts write.
-HEADER_WORDS_MAX = 18_000
-PAGES_WORDS_MAX = 60_000
+HEADER_WORDS_MAX = 18_150
+PAGES_WORDS_MAX = 60_750
 # A script writes what is between such comments of a page, and appends the nights.
 WRITTEN = re.compile(r"^<!-- (?!(?:the )?end\b).*? -->\n.*?(?:^<!-- (?:the )?end\b.*? -->$|\Z)",
                      re.MULTILINE | re.DOTALL)
