@@ -1921,8 +1921,9 @@ typedef struct tl_progress {
 /** Works for a while, at least a little, on the caller's thread. Other calls may come in between.
     @param ms About how many milliseconds, max 60,000; 0: as little as possible.
     @return #TL_NONE when nothing is left to do, #TL_E_NOT_FOUND (search was switched off),
-        #TL_E_DAMAGED (#tl_search_check: the index was wrong), #TL_E_INCOMPLETE (#tl_client_import:
-        an array has no end yet), #TL_E_STORAGE, #TL_E_FULL. */
+        #TL_E_DAMAGED (#tl_search_check: the index was wrong; #tl_client_backup: a page cannot be
+        decrypted), #TL_E_INVALID (#tl_client_backup: a file is at `path` now), #TL_E_INCOMPLETE
+        (#tl_client_import: an array has no end yet), #TL_E_STORAGE, #TL_E_FULL. */
 TL_API TL_CHECK tl_status tl_work_step(tl_work *work, uint32_t ms, tl_progress *out);
 
 TL_API void tl_work_free(tl_work *work);
@@ -2275,6 +2276,19 @@ typedef struct tl_export {
     @return #TL_E_NOT_FOUND, #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status
 tl_client_export(tl_client *client, const tl_export *config, tl_work **out);
+
+/** Gives the work that copies the file, as it is now, into a new file at `path`, which the same keys
+    open (docs/howto/backup.md). Progress is in bytes.
+    - A step copies 256 KiB at most, and may sync. Other calls go on meanwhile. The log grows
+      until the work ends, so step it to its end, or free it.
+    - The last step gives the copy its name. Before, and after a kill, there is `path-new`, which
+      the next backup to `path` replaces.
+    - A failed step, #tl_work_free and #tl_client_close remove what is not complete. Another work
+      starts again.
+    - A storage is copied into a file too.
+    @return #TL_E_INVALID (a file is at `path` or `path-wal`), #TL_E_LOCKED (another backup to `path`
+        is under way), #TL_E_UNSUPPORTED (a client in memory), #TL_E_STORAGE. */
+TL_API TL_CHECK tl_status tl_client_backup(tl_client *client, tl_view path, tl_work **out);
 
 /// Counters, and limits in use now. Those of frames and requests count since the opening.
 typedef struct tl_stats {

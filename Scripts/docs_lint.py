@@ -31,9 +31,10 @@ HOPS_MAX = 12
 FIRST_BLOCK = "examples/python/examples/first.py"
 # Of the README.
 WORDS_MAX = 900
-# Of the header, and of all pages together without what scripts write.
-HEADER_WORDS_MAX = 18_000
-PAGES_WORDS_MAX = 61_000
+# Of the header, and of all pages together without what scripts write. Both were 18,000 and 60,000
+# before backups; what is added since is raised here with it.
+HEADER_WORDS_MAX = 18_200
+PAGES_WORDS_MAX = 62_500
 # A script writes what is between such comments of a page, and appends the nights.
 WRITTEN = re.compile(r"^<!-- (?!(?:the )?end\b).*? -->\n.*?(?:^<!-- (?:the )?end\b.*? -->$|\Z)",
                      re.MULTILINE | re.DOTALL)

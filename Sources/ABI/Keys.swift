@@ -42,10 +42,7 @@ public func tl_keys_read(
   unsafe out?.pointee = nil
   return boundary { () throws(Failure) in
     guard let out = unsafe out else { throw .invalid("out is NULL") }
-    let path = try unsafe path.text(
-      "path", atMost: Limits.pathBytesMax, or: .invalid("path is over 1,024 bytes"))
-    guard !path.isEmpty, !path.contains(0) else { throw .invalid("path is empty or has a NUL") }
-    let slots = try KeySlots.read(String(decoding: path, as: UTF8.self))
+    let slots = try KeySlots.read(unsafe filePath(path))
     if slots.isEmpty { return status(TL_NONE) }
     unsafe out.pointee = try Batch.new(slots)
     return status(TL_OK)
@@ -83,6 +80,14 @@ public func tl_key_code(_ out: UnsafeMutablePointer<UInt8>?, _ size: Int) -> tl_
     guard unsafe RecoveryCode.make(out) else { throw .internal("there is no random source") }
     return status(TL_OK)
   }
+}
+
+/// The path of a file that a view is.
+func filePath(_ path: tl_view) throws(Failure) -> String {
+  let path = try unsafe path.text(
+    "path", atMost: Limits.pathBytesMax, or: .invalid("path is over 1,024 bytes"))
+  guard !path.isEmpty, !path.contains(0) else { throw .invalid("path is empty or has a NUL") }
+  return String(decoding: path, as: UTF8.self)
 }
 
 /// The secret that a view is, checked as far as its kind allows.

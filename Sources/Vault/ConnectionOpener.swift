@@ -75,6 +75,46 @@ struct ConnectionOpener {
     }
   }
 
+  /// A connection that keeps its transaction, and little in memory, while pages are copied from it.
+  func openSource() throws(VaultFailure) -> OpaquePointer {
+    let connection = try unsafe openReader()
+    do throws(VaultFailure) {
+      try unsafe run(
+        connection,
+        """
+        PRAGMA cache_size=-\(Self.copyCacheKiB);
+        BEGIN;
+        SELECT count(*) FROM sqlite_schema;
+        """)
+      return unsafe connection
+    } catch {
+      unsafe sqlite3_close_v2(connection)
+      throw error
+    }
+  }
+
+  /// The connection that pages are copied to. They go into the file as they come: nobody else has
+  /// it, and one that is not whole is never used.
+  func openTarget() throws(VaultFailure) -> OpaquePointer {
+    let connection = try unsafe open(writer: true)
+    do throws(VaultFailure) {
+      try unsafe run(
+        connection,
+        """
+        PRAGMA temp_store=MEMORY;
+        PRAGMA journal_mode=OFF;
+        PRAGMA synchronous=OFF;
+        PRAGMA cache_size=-\(Self.copyCacheKiB);
+        """)
+      return unsafe connection
+    } catch {
+      unsafe sqlite3_close_v2(connection)
+      throw error
+    }
+  }
+
+  private static let copyCacheKiB = 256
+
   private func open(writer: Bool) throws(VaultFailure) -> OpaquePointer {
     var connection: OpaquePointer?
     // Each connection is used by one thread at a time.

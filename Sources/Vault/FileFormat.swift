@@ -64,6 +64,8 @@ enum HeaderFlag {
   static let logExpected: UInt32 = 2
   /// The pages carry back pointers, so that the file can shrink bit by bit.
   static let incrementalVacuum: UInt32 = 4
+  /// The file is a copy that no client has opened yet.
+  static let copied: UInt32 = 8
 }
 
 /// Extended result codes: macros too deep for the importer.

@@ -82,7 +82,7 @@ struct Opening {
   }
 
   /// The path as SQLite will use it: absolute, symbolic links followed.
-  private static func fullPath(_ base: SQLiteVFS, _ path: String) throws(VaultFailure) -> String {
+  static func fullPath(_ base: SQLiteVFS, _ path: String) throws(VaultFailure) -> String {
     guard let call = unsafe base.pointee.xFullPathname, !path.isEmpty,
       !path.utf8.contains(0)
     else { throw .io(SQLITE_CANTOPEN) }

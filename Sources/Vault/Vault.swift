@@ -127,6 +127,24 @@ internal import Synchronization
     }
   }
 
+  /// A reader that keeps one state of the file, for a copy.
+  func connectSource() throws(VaultFailure) -> OpaquePointer {
+    let number = try contents.withLock { state throws(VaultFailure) in
+      guard state.core != nil else { throw .io(SQLITE_MISUSE) }
+      return state.number
+    }
+    return try unsafe ConnectionOpener(path: path, vfsName: vfsName, number: number).openSource()
+  }
+
+  /// Where copies are made, and the name under which they are opened there: a name on a storage of
+  /// the host's is copied into a file.
+  func fileVFS() throws(VaultFailure) -> (base: SQLiteVFS, vfsName: String) {
+    guard session != nil else { return unsafe (base, vfsName) }
+    let name = VaultConfig.systemVFS
+    guard let base = unsafe sqlite3_vfs_find(name) else { throw .io(SQLITE_ERROR) }
+    return unsafe (base, try SealedVFS.register(over: base, named: name))
+  }
+
   var core: VaultCore? { contents.withLock { $0.core } }
   static var sodiumIsReady: Bool { sodium_init() >= 0 }
 

@@ -29,6 +29,8 @@ package enum VaultFailure: Error, Equatable, Sendable {
   case linked
   /// There is no file and none was to be created.
   case notFound
+  /// A file, or the log of one, is where a copy was to be made.
+  case exists
   /// The disk is full.
   case full
   /// SQLite or the file system refused; the extended result code of SQLite.
@@ -49,12 +51,14 @@ package struct VaultConfig: Sendable {
   package var isTentative: Bool
   /// The VFS underneath. It has to keep the index of the log off the disk.
   package var baseVFS: String
+  /// The one of every vault but those of tests.
+  package static let systemVFS = "unix-excl"
   /// Keeps the bytes under the name that `path` is, in the place of a file.
   package var storage: (any HostStorage)?
 
   package init(
     path: String, key: HostKey, create: Bool = true, strict: Bool = false,
-    isTentative: Bool = false, baseVFS: String = "unix-excl"
+    isTentative: Bool = false, baseVFS: String = systemVFS
   ) {
     self.path = path
     self.key = key

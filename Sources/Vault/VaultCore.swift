@@ -39,13 +39,16 @@ enum FileHold: Sendable {
   let rejected = Atomic<UInt32>(0)
   /// The writer is copying pages from the log to the main file.
   let copying = Atomic<Bool>(false)
+  /// It is a copy under way, which is written without a log: until it is whole nobody sees it.
+  let isCopy: Bool
   let openFiles = Atomic<Int>(0)
   let writerOpen = Atomic<Bool>(false)
   /// The writer's log, for syncing it beside the writer.
   let log = unsafe Lock<SQLiteFile?>(nil)
 
   init(
-    base: SQLiteVFS, opened: HeaderFile.Opened, mainFile: BaseFile, hold: FileHold
+    base: SQLiteVFS, opened: HeaderFile.Opened, mainFile: BaseFile, hold: FileHold,
+    isCopy: Bool = false
   ) {
     unsafe self.base = base
     keys = opened.keys
@@ -54,6 +57,7 @@ enum FileHold: Sendable {
     self.mainFile = mainFile
     copies = HeaderCopies(mainFile, opened)
     self.hold = hold
+    self.isCopy = isCopy
   }
 
   deinit {

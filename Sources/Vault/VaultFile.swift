@@ -170,6 +170,7 @@ private func fileControl(
     }
     return unsafe baseFile(file)?.control(operation, argument) ?? SQLITE_NOTFOUND
   case SQLITE_FCNTL_PRAGMA:
+    if unsafe vaultFile(file)?.withVault(\.isCopy) ?? false { return SQLITE_NOTFOUND }
     return unsafe pragma(argument)
   default:
     return unsafe baseFile(file)?.control(operation, argument) ?? SQLITE_NOTFOUND

@@ -1,13 +1,16 @@
-"""Calls of imports and exports; they are added to those of statuses."""
+"""Calls of imports, exports and backups; they are added to those of statuses."""
+
+import pathlib
 
 from tideline import _library as c
 
-from statuses import UNREACHED, call, connected, gives
+from statuses import UNREACHED, call, connected, empty, gives
 from status_world import ROOM
 from statuses_find import on_client
 
 IMPORT, IMPORTED, BAD, EXPORT = (
     "tl_client_import", "tl_client_imported", "tl_client_import_bad", "tl_client_export")
+BACKUP = "tl_client_backup"
 NAME = "old"
 
 
@@ -45,6 +48,33 @@ def target(w, kind="struct", conversation=ROOM, **more):
     return getattr(w, kind)(c.Export, conversation=conversation, write=everything, **more), w.out()
 
 
+def copy(w, h=None, name="copy"):
+    return w.view(f"{w.folder}/{name}"), w.out()
+
+
+def beside(w):
+    """A client of which a backup is under way."""
+    client = connected(w)
+    w.keep(client.backup(f"{w.folder}/copy"))
+    return client
+
+
+def late(w):
+    """The last step of a backup where a file was put meanwhile."""
+    work = w.keep(connected(w).backup(f"{w.folder}/copy"))
+    pathlib.Path(w.folder, "copy").write_text("here")
+    return work._handle, 60_000, w.struct(c.Progress)
+
+
+on_client(BACKUP, copy, connected)
+gives(BACKUP, "TL_E_INVALID", "a file is at `path`",
+      call(BACKUP, connected, lambda w, h: (w.view(w.path), w.out())))
+gives(BACKUP, "TL_E_LOCKED", "another backup to `path` is under way",
+      call(BACKUP, beside, copy))
+gives(BACKUP, "TL_E_UNSUPPORTED", "a client in memory", call(BACKUP, empty, copy))
+gives(BACKUP, "TL_E_STORAGE", "the folder is missing",
+      call(BACKUP, connected, lambda w, h: copy(w, name="missing/copy")))
+gives("tl_work_step", "TL_E_INVALID", "of a backup, a file is at `path` now", late)
 on_client(IMPORT, lambda w, h: source(w), connected)
 on_client(IMPORTED, lambda w, h: (w.view(NAME), w.struct(c.Imported)), filled)
 on_client(BAD, lambda w, h: (w.view(NAME), 0, 0, w.out()), filled)

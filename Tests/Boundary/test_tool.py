@@ -112,6 +112,50 @@ class Tool(unittest.TestCase):
             tool.main(["info"])
         self.assertEqual(ended.exception.code, tool.USAGE)
 
+    def content(self, file):
+        with tideline.Client(file, self.key, user_id="eva", existing=True) as client:
+            return ([one.payload for one in client.messages("general", limit=1000).messages],
+                    client.state().operations_open)
+
+    def test_backup_and_restore(self):
+        before = self.content(self.file)
+        copy, back = self.folder / "copy", self.folder / "back.tideline"
+        key = ["--key", f"{self.file}.key"]
+
+        def restore(*words):
+            error = io.StringIO()
+            with contextlib.redirect_stderr(error):
+                return tool.main(["restore", *map(str, words), "--user", "eva", *key]), error
+
+        self.assertEqual(self.run_tool("backup", str(copy))[0], tool.DONE)
+        whole = copy.read_bytes()
+        code, _, error = self.run_tool("backup", str(copy))
+        self.assertEqual((code, copy.read_bytes()), (tool.FAILED, whole))
+        self.assertIn("at path already", error)
+        # A backup stays as it is, and needs not be writable.
+        copy.chmod(0o400)
+        self.assertEqual(restore(copy, back)[0], tool.DONE)
+        self.assertEqual((copy.read_bytes(), back.stat().st_mode & 0o777), (whole, 0o600))
+        names = {"back.tideline", "copy", "eva.tideline", "eva.tideline.key"}
+        self.assertEqual({one.name for one in self.folder.iterdir()}, names)
+        self.assertEqual(self.content(back), before)
+        # Nothing is written over, and nothing is made of what does not open.
+        kept = back.read_bytes()
+        self.assertEqual(restore(copy, back)[0], tool.FAILED)
+        self.assertEqual(back.read_bytes(), kept)
+        back.rename(self.folder / "back.tideline-wal")
+        self.assertEqual(restore(copy, back)[0], tool.FAILED)
+        (self.folder / "back.tideline-wal").unlink()
+        copy.chmod(0o600)
+        for at in (8_192 + 4_096 * 20 + 7, 70):
+            changed = bytearray(whole)
+            for place in {at, at % 4_096, at % 4_096 + 4_096} if at < 4_096 else {at}:
+                changed[place] ^= 1
+            copy.write_bytes(changed)
+            self.assertEqual(restore(copy, back)[0], tool.FAILED)
+            self.assertEqual({one.name for one in self.folder.iterdir()}, names - {"back.tideline"})
+        self.assertEqual(restore(self.folder / "none", back)[0], tool.FAILED)
+
     def piped(self, command, text, *words):
         with unittest.mock.patch("sys.stdin", io.StringIO(text)):
             return self.run_tool(command, *words)

@@ -37,16 +37,36 @@ extension SyncEngine {
           } else if operation.state == .inFlight, var record = try tx.operation(operation.seq) {
             record.state = isRepeatable(record) ? .queued : .unknown
             try tx.operationTable.saveOperation(record)
+          } else if store.isCopied, operation.state == .queued, operation.verb.isNew {
+            try noteMaybeSent(operation.seq, tx)
           }
         }
       }
     } catch {
+      // What was not noted would be sent twice.
+      if store.isCopied { throw error }
       try recoverLater(open, error)
     }
     for operation in outbox.open
     where operation.state == .unknown && operation.verb == .sendMessage {
       outbox.check(operation.seq)
     }
+  }
+
+  /// The file is a copy: the client of the original may have sent since what waits here, so it is
+  /// looked for before it is sent.
+  private func noteMaybeSent(_ seq: UInt64, _ tx: WriteTransaction) throws(StoreFailure) {
+    guard var record = try tx.operation(seq) else { return }
+    if record.firstSent == nil {
+      // Not before it was made, and by whom is not known.
+      record.firstSent = SendStamp(atUs: record.atUs == 0 ? nil : record.atUs, by: -1)
+    }
+    if record.verb == .sendMessage, record.sentAfter == nil {
+      let newest = try tx.newest(record.cid)?.time
+      record.sentAfter = scheme.isSequence ? newest : memory.server.timeUs
+    }
+    record.attempts = max(record.attempts, 1)
+    try tx.operationTable.saveOperation(record)
   }
 
   /// A disk that takes nothing can be read all the same: what was under way ends once it takes

@@ -102,14 +102,16 @@ extension SyncEngine {
   /// look. What was sent before may still arrive until then.
   private func isLookedForFirst(_ seq: UInt64, _ now: Instant) throws(StoreFailure) -> Bool {
     let recognition = recognition(now)
-    if recognition.isKnownForEver || config.profile.isPlanted(.forgottenSendRepeated) {
-      return false
-    }
+    let isRecognized = can(.idempotentSend)
+    // Without that, only one that waits in a copy of a file may have been sent.
+    let isFirstTry = outbox.operation(seq)?.attempts == 0
+    if isRecognized ? recognition.isKnownForEver : isFirstTry { return false }
+    if config.profile.isPlanted(.forgottenSendRepeated) { return false }
     let isForgotten = { [outbox] (record: OperationRecord) -> Bool in
       guard record.mayBeTwo, record.state == .queued || record.state == .inFlight,
         let stamp = record.firstSent
       else { return false }
-      return !recognition.isKnown(stamp, sinceMs: outbox.firstSentMs[seq])
+      return !isRecognized || !recognition.isKnown(stamp, sinceMs: outbox.firstSentMs[seq])
     }
     guard let known = try store.read({ rx throws(StoreFailure) in try rx.operation(seq) }),
       isForgotten(known)

@@ -6,7 +6,7 @@
 /// connection only; everything else is the same code.
 package import Base
 internal import Text
-internal import Vault
+package import Vault
 
 package final class MessageStore: Sendable {
   /// Readers kept open while nobody reads.
@@ -22,6 +22,8 @@ package final class MessageStore: Sendable {
   private let readers = Lock(Readers())
   /// Writers that wait for the connection, or are about to.
   private let waiting = Lock(0)
+  /// Copies under way.
+  private let copies = Lock<[VaultCopy]>([])
   private let indexed = Lock(0 as UInt64)
 
   /// The writing connection, and the counters as of the last commit.
@@ -158,6 +160,7 @@ package final class MessageStore: Sendable {
         return readers.idle
       }
       for reader in idle { reader.close() }
+      for copy in copies.withLock({ $0 }) { copy.end() }
       // The writer last: it alone writes the log back into the file.
       return writer.withLock { writer in
         guard let connection = writer.connection else { return false }
@@ -360,6 +363,50 @@ package final class MessageStore: Sendable {
 
   private func keyFailure(_ failure: VaultFailure) -> StoreFailure {
     readers.withLock { $0.isClosed } ? .closed : StoreFailure(failure)
+  }
+
+  // MARK: Copies
+
+  /// Begins a copy of the file as it is now; nil in memory. The caller ends it.
+  package func copy(to path: String) throws(StoreFailure) -> VaultCopy? {
+    guard let vault else { return nil }
+    return try gate.enter { () throws(StoreFailure) in
+      guard !readers.withLock({ $0.isClosed }) else { throw .closed }
+      do throws(VaultFailure) {
+        let copy = try vault.copy(to: path)
+        copies.withLock { $0.append(copy) }
+        return copy
+      } catch {
+        throw StoreFailure(error)
+      }
+    }
+  }
+
+  /// True when the copy is whole and has its name.
+  package func step(_ copy: VaultCopy) throws(StoreFailure) -> Bool {
+    try gate.enter { () throws(StoreFailure) in
+      guard !readers.withLock({ $0.isClosed }) else { throw .closed }
+      do throws(VaultFailure) { return try copy.step() } catch { throw StoreFailure(error) }
+    }
+  }
+
+  package func end(_ copy: VaultCopy) {
+    copies.withLock { $0.removeAll { $0 === copy } }
+    copy.end()
+  }
+
+  /// Whether the file is a copy that no client has opened yet.
+  package var isCopied: Bool { vault?.isCopied ?? false }
+
+  /// All that a copy needs is written: it is an original from now on.
+  package func endCopied() {
+    guard let vault, vault.isCopied else { return }
+    do throws(VaultFailure) {
+      try vault.syncLog()
+      try vault.endCopied()
+    } catch {
+      // The next opening does it again.
+    }
   }
 
   // MARK: State

@@ -62,7 +62,8 @@ extension StoreFailure {
     case .notOurs: self = .notOurs
     case .tooNew: self = .tooNew
     case .notFound: self = .notFound
-    case .wrongKey, .noSlot, .slotsFull, .lastSlot, .noSuchSlot, .locked, .linked, .io:
+    case .wrongKey, .noSlot, .slotsFull, .lastSlot, .noSuchSlot, .locked, .linked, .exists,
+      .io:
       self = .vault(failure)
     }
   }

@@ -107,6 +107,24 @@ extension FileHeader {
     throw failure
   }
 
+  /// The header of a copy of the file, which the same keys open.
+  func ofCopy(_ keys: KeyMemory) -> FileHeader {
+    var copy = self
+    Words.put(flags | HeaderFlag.copied, at: 44, of: &copy.bytes)
+    copy.close(with: keys)
+    return copy
+  }
+
+  /// The header that follows that of a copy once a client has opened it.
+  func ofOriginal(_ keys: KeyMemory) throws(VaultFailure) -> FileHeader {
+    guard sequence < .max else { throw .damaged }
+    var next = self
+    Words.put(sequence + 1, at: 12, of: &next.bytes)
+    Words.put(flags & ~HeaderFlag.copied, at: 44, of: &next.bytes)
+    next.close(with: keys)
+    return next
+  }
+
   /// The header that follows this one, with another slot in one place.
   func with(_ slot: KeySlot, at number: Int, keys: KeyMemory) throws(VaultFailure) -> FileHeader {
     // The sum is authentic: whoever gave it the last number there is had a key.

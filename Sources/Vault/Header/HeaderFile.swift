@@ -127,34 +127,54 @@ extension HeaderFile {
     try making.withLock { (made: inout Int) throws(VaultFailure) in
       guard case .missing = try FileStatus(path: path) else { return }
       let name = unfinishedName(path)
-      let (file, lock) = try unsafe claimed(base, name)
+      let (file, hold) = try unsafe claimed(base, name)
       try file.truncate()
       for place in places { try file.write(content.header.bytes, at: place) }
       try file.write(content.first, at: Int64(FileFormat.pagesOffset))
       try file.sync()
       // A log that lies there belongs to a file that is gone; no key opens it.
       try unsafe remove(base, path + "-wal")
-      guard unsafe chmod(name, S_IRUSR | S_IWUSR) == 0 else { throw .io(SQLITE_CANTOPEN) }
-      try publish(name, as: path)
+      try makePrivate(name)
+      _ = try publish(name, as: path)
       try unsafe remove(base, name)
       made &+= 1
-      withExtendedLifetime(lock) {}
+      withExtendedLifetime(hold) {}
     }
   }
 
   /// The unfinished file, claimed: a leftover of a crash is made anew, one that
   /// another process is at work on is `locked`.
-  private static func claimed(
+  static func claimed(
     _ base: SQLiteVFS, _ name: String
-  ) throws(VaultFailure) -> (BaseFile, FileLock) {
+  ) throws(VaultFailure) -> (file: BaseFile, hold: FileHold) {
     for _ in 0..<8 {
+      var claim: FileClaim?
+      // What another name leads to as well is that one's.
+      var isShared = isLink(name)
+      if case .file(let identity, _, let names) = try FileStatus(path: name) {
+        // Before it is opened: closing it again would drop the locks of a vault of this process.
+        claim = FileClaim(identity)
+        if claim == nil { throw .locked }
+        isShared = isShared || names > 1
+      }
+      if isShared {
+        try unsafe remove(base, name)
+        continue
+      }
       let file = try unsafe BaseFile(base, name, create: true)
       guard let identity = try FileStatus(path: name).identity else { continue }
+      if claim?.identity != identity { claim = FileClaim(identity) }
+      guard let claim else { throw .locked }
       let lock = try FileLock(name, identity)
       try file.claim()
-      if !file.hasMoved { return (file, lock) }
+      if !file.hasMoved { return (file, .file(claim, lock)) }
     }
     throw .locked
+  }
+
+  private static func isLink(_ name: String) -> Bool {
+    var status = stat()
+    return unsafe lstat(name, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
   }
 
   /// A header for `key`, and the first page that belongs to it.
@@ -168,14 +188,21 @@ extension HeaderFile {
     return (header, FirstPage.sealed(flags: header.flags, fileId: fileId, keys: keys))
   }
 
-  /// Gives the file its name, in one step and never over another file.
-  private static func publish(_ name: String, as path: String) throws(VaultFailure) {
-    if unsafe link(name, path) == 0 || errno == EEXIST { return }
+  /// Others on the machine have no business with it.
+  static func makePrivate(_ name: String) throws(VaultFailure) {
+    guard unsafe chmod(name, S_IRUSR | S_IWUSR) == 0 else { throw .io(SQLITE_CANTOPEN) }
+  }
+
+  /// Gives the file its name, in one step and never over another file: false where there is one.
+  static func publish(_ name: String, as path: String) throws(VaultFailure) -> Bool {
+    if unsafe link(name, path) == 0 { return true }
+    if errno == EEXIST { return false }
     // File systems without links: the name was free a moment ago.
-    guard case .missing = try FileStatus(path: path) else { return }
+    guard case .missing = try FileStatus(path: path) else { return false }
     guard unsafe rename(name, path) == 0 else {
       throw errno == ENOSPC ? .full : .io(SQLITE_CANTOPEN)
     }
+    return true
   }
 
   /// Removes a name and makes the directory durable.

@@ -30,4 +30,16 @@ import Tideline
     #expect(try other.badLines("old").map(\.number) == [1])
     #expect(try other.messages("c").map(\.id) == client.messages("c").map(\.id))
   }
+
+  @Test func aCopyOpensWithTheSameKey() throws {
+    try withFile { path in
+      let client = try caughtUp((1...9).map { message($0) }, Client.Options(path: path, key: key))
+      let copy = path + "-copy"
+      let work = try client.backUp(to: copy)
+      while try work.step(ms: 0).is_done == 0 {}
+      let other = try Client(Client.Options(path: copy, key: key))
+      #expect(try other.messages("c").map(\.id) == client.messages("c").map(\.id))
+      #expect(throws: TidelineError.self) { _ = try client.backUp(to: copy) }
+    }
+  }
 }

@@ -1,4 +1,4 @@
-/// Imports and exports, from Swift.
+/// Imports, exports and backups, from Swift.
 import CTidelineShared
 
 /// What the library reads from, or writes to.
@@ -88,6 +88,15 @@ extension Client {
       return try handed(out)
     }
     return Work(handle)
+  }
+}
+
+extension Client {
+  /// Copies the file to a new one.
+  public func backUp(to path: String) throws -> Work {
+    var out: OpaquePointer?
+    try withViews([path]) { views in _ = try check(tl_client_backup(handle, views[0], &out)) }
+    return Work(try handed(out))
   }
 }
 

@@ -1370,6 +1370,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tl_batch_coverage": (c_int32, [c_void_p, POINTER(Coverage)]),
     "tl_batch_searched": (c_int32, [c_void_p, POINTER(Searched)]),
     "tl_client_advance": (c_int32, [c_void_p, POINTER(c_int64)]),
+    "tl_client_backup": (c_int32, [c_void_p, View, POINTER(c_void_p)]),
     "tl_client_cancel": (c_int32, [c_void_p, c_uint64]),
     "tl_client_changes": (c_int32, [c_void_p, c_uint64, c_uint32, POINTER(c_void_p)]),
     "tl_client_clear": (c_int32, [c_void_p]),

@@ -219,6 +219,14 @@ class Keeps:
             self._handle, ctypes.byref(told), ctypes.byref(handle)))
         return Work(self, handle, function)
 
+    def backup(self, path: str | os.PathLike[str]) -> Work:
+        """Gives the work that copies the file, as it is now, to ``path``: beside all other calls,
+        and never over another file. The copy opens with the same keys."""
+        text = os.fsencode(path)
+        handle = ctypes.c_void_p()
+        check(c.library.tl_client_backup(self._handle, c.view(text), ctypes.byref(handle)))
+        return Work(self, handle)
+
 
 def _reader(file: BinaryIO) -> Any:
     def hook(_: object, offset: int, out: int, size: int,

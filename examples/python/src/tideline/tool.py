@@ -1,5 +1,5 @@
-"""The command ``tideline``: looks into a file, finds messages in it, writes them out, and changes
-its keys.
+"""The command ``tideline``: looks into a file, finds messages in it, writes them out, copies the
+file, and changes its keys.
 
 It uses the library as any program does, and needs the file for itself: a program that has the
 file open must close it first.
@@ -14,6 +14,7 @@ import getpass
 import json
 import os
 import pathlib
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
@@ -47,16 +48,17 @@ def _key(named: pathlib.Path) -> bytes:
 
 
 @contextlib.contextmanager
-def _client(told: argparse.Namespace) -> Iterator[Client]:
-    """Opens the file that is named, and never makes one."""
+def _client(told: argparse.Namespace, file: pathlib.Path | None = None) -> Iterator[Client]:
+    """Opens the file that is named, or another one with its key, and never makes one."""
+    file = file or told.file
     known = {"time": None, "number": Profile(capabilities=Capabilities.SEQUENCE),
              "log": Profile(capabilities=Capabilities.LOG)}
-    if not told.file.exists():
-        raise Trouble(f"there is no file {told.file}")
+    if not file.exists():
+        raise Trouble(f"there is no file {file}")
     kind = _KINDS[told.open_with]
     key: Secret = _asked(told.open_with.capitalize()) if kind is not KeyKind.RAW else _key(
         told.key or told.file.with_name(told.file.name + ".key"))
-    with Client(told.file, key, key_kind=kind, user_id=told.user, account=told.account,
+    with Client(file, key, key_kind=kind, user_id=told.user, account=told.account,
                 existing=True, profile=known[told.order]) as client:
         yield client
 
@@ -178,6 +180,44 @@ def _export(told: argparse.Namespace) -> int:
     return DONE
 
 
+def _backup(told: argparse.Namespace) -> int:
+    with _client(told) as client:
+        _work(client.backup(told.target))
+    return DONE
+
+
+def _log(file: pathlib.Path) -> pathlib.Path:
+    return file.with_name(file.name + "-wal")
+
+
+def _restore(told: argparse.Namespace) -> int:
+    """Opens a plain copy, so that the backup stays as it is, and copies that page by page: each one
+    is decrypted, and nothing is written over."""
+    if not told.backup.exists():
+        raise Trouble(f"there is no file {told.backup}")
+    for file in (told.file, _log(told.file)):
+        if file.exists():
+            raise Trouble(f"{file} is there already: move it away first")
+    part = told.file.with_name(told.file.name + ".part")
+    parts = {told.backup: part, _log(told.backup): _log(part)}
+
+    def remove() -> None:
+        for one in parts.values():
+            one.unlink(missing_ok=True)
+
+    with contextlib.ExitStack() as ends:
+        # One that a kill has left, too.
+        remove()
+        ends.callback(remove)
+        for source, copy in parts.items():
+            if source.exists():
+                copy.touch(mode=0o600, exist_ok=False)
+                shutil.copyfile(source, copy)
+        with _client(told, part) as client:
+            _work(client.backup(told.file))
+    return DONE
+
+
 def _print_slots(slots: tuple[KeySlot, ...]) -> None:
     names = {kind: name for name, kind in _KINDS.items()}
     for one in slots:
@@ -233,18 +273,20 @@ def _remove(told: argparse.Namespace) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="tideline",
-        description="Looks into an encrypted file of Tideline, and changes its keys.")
+        description="Looks into an encrypted file of Tideline, copies it, and changes its keys.")
     parser.add_argument("--version", action="version", version=f"tideline {version()}")
-    each = argparse.ArgumentParser(add_help=False)
-    each.add_argument("file", type=pathlib.Path, help="the encrypted file")
-    each.add_argument("--user", required=True, help="the user whose file it is")
-    each.add_argument("--account", default="", help="the account, where the file has one")
-    each.add_argument("--key", type=pathlib.Path, metavar="KEYFILE",
+    named = argparse.ArgumentParser(add_help=False)
+    named.add_argument("file", type=pathlib.Path, help="the encrypted file")
+    opened = argparse.ArgumentParser(add_help=False)
+    opened.add_argument("--user", required=True, help="the user whose file it is")
+    opened.add_argument("--account", default="", help="the account, where the file has one")
+    opened.add_argument("--key", type=pathlib.Path, metavar="KEYFILE",
                       help="where its 32 bytes are (FILE.key)")
-    each.add_argument("--open-with", choices=_KINDS, default="raw",
+    opened.add_argument("--open-with", choices=_KINDS, default="raw",
                       help="a passphrase or code is asked for (raw)")
-    each.add_argument("--order", choices=("time", "number", "log"), default="time",
+    opened.add_argument("--order", choices=("time", "number", "log"), default="time",
                       help="how the server orders messages (time)")
+    each = argparse.ArgumentParser(add_help=False, parents=[named, opened])
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     one = commands.add_parser("info", parents=[each], help="says what is in it")
     one.add_argument("--json", action="store_true", help="one JSON object")
@@ -260,8 +302,15 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--output", "-o", type=pathlib.Path, metavar="PATH",
                      help="into this file, and not to the terminal")
     one.set_defaults(run=_export)
-    one = commands.add_parser("slots", help="lists its keys, also while it is open")
-    one.add_argument("file", type=pathlib.Path, help="the encrypted file")
+    one = commands.add_parser("backup", parents=[each], help="copies the file to a new one")
+    one.add_argument("target", type=pathlib.Path, help="where the copy goes; nothing may be there")
+    one.set_defaults(run=_backup)
+    one = commands.add_parser("restore", parents=[opened], help="makes a file of a backup")
+    one.add_argument("backup", type=pathlib.Path, help="the backup; it stays as it is")
+    one.add_argument("file", type=pathlib.Path, help="the new file; nothing may be there")
+    one.set_defaults(run=_restore)
+    one = commands.add_parser("slots", parents=[named],
+                              help="lists its keys, also while it is open")
     one.set_defaults(run=_slots)
     one = commands.add_parser("add-key", parents=[each], help="adds a key, or replaces one")
     one.add_argument("kind", choices=_KINDS)

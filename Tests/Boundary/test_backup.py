@@ -1,0 +1,137 @@
+"""Backups from Python: a copy beside writes, a process that is killed, and what is refused."""
+
+import json
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import tideline
+
+from support import KEY, Server, take
+from test_import import finish, lines, message
+
+
+def texts(client):
+    return [one.payload for one in client.messages("c", limit=10_000).messages]
+
+
+def imported(client, name, numbers):
+    finish(client.import_messages(lines(message(n) for n in numbers), name))
+
+
+CHILD = """
+import sys, tideline
+client = tideline.Client(sys.argv[1], %r, user_id="me")
+work = client.backup(sys.argv[2])
+while True:
+    print(work.step(0).done, flush=True)
+    sys.stdin.readline()
+""" % KEY
+
+
+class Backup(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.file, self.copy = self.folder / "eva.tideline", self.folder / "copy"
+
+    def open(self, path=None):
+        client = tideline.Client(path or self.file, KEY, user_id="me", log=lambda *_: None)
+        self.addCleanup(client.close)
+        return client
+
+    def test_beside_writes(self):
+        client = self.open()
+        imported(client, "old", range(1, 2_000))
+        client.draft("c", "a draft")
+        sent = client.send("c", "not sent").operation
+        before = texts(client)
+        work = client.backup(self.copy)
+        steps, total = 0, 0
+        while True:
+            progress = work.step(0)
+            total = max(total, progress.total)
+            if progress.is_done:
+                break
+            steps += 1
+            imported(client, f"more {steps}", range(10_000 + steps * 10, 10_010 + steps * 10))
+            self.assertFalse(self.copy.exists())
+        self.assertGreater(steps, 3)
+        self.assertEqual((progress.done, self.copy.stat().st_size), (total, total + 8_192))
+        self.assertGreater(len(texts(client)), len(before))
+        copy = self.open(self.copy)
+        self.assertEqual(texts(copy), before)
+        self.assertEqual(copy.conversation("c").draft, b"a draft")
+        self.assertEqual([one.id for one in copy.operations()], [sent])
+        self.assertEqual(sorted(one.name for one in self.folder.iterdir()),
+                         ["copy", "copy-wal", "eva.tideline", "eva.tideline-wal"])
+
+    def test_a_kill_leaves_no_half(self):
+        with self.open() as client:
+            imported(client, "old", range(1, 2_000))
+            before = texts(client)
+        for steps in (0, 1, 3):
+            with subprocess.Popen([sys.executable, "-c", CHILD, self.file, self.copy], text=True,
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+                for _ in range(steps):
+                    child.stdout.readline()
+                    child.stdin.write("\n")
+                    child.stdin.flush()
+                child.stdout.readline()
+                child.send_signal(signal.SIGKILL)
+            self.assertFalse(self.copy.exists())
+            self.assertTrue((self.folder / "copy-new").exists())
+        client = self.open()
+        finish(client.backup(self.copy))
+        self.assertFalse((self.folder / "copy-new").exists())
+        self.assertEqual(texts(self.open(self.copy)), before)
+
+    def test_what_is_refused(self):
+        client = self.open()
+        for path in (self.file, self.folder):
+            with self.assertRaises(tideline.InvalidError):
+                client.backup(path)
+        with self.assertRaises(tideline.StorageError):
+            client.backup(self.folder / "missing" / "copy")
+        work = client.backup(self.copy)
+        with self.assertRaises(tideline.LockedError):
+            client.backup(self.copy)
+        finish(work)
+
+    def test_what_is_let_go_is_gone(self):
+        client = self.open()
+        work = client.backup(self.copy)
+        del work
+        self.assertFalse((self.folder / "copy-new").exists())
+        work = client.backup(self.copy)
+        client.close()
+        self.assertFalse((self.folder / "copy-new").exists())
+        with self.assertRaises(tideline.ClosedError):
+            work.step()
+        with tideline.Client(user_id="me") as memory, self.assertRaises(
+                tideline.UnsupportedError):
+            memory.backup(self.copy)
+
+    def test_what_waited_is_looked_for(self):
+        """A message that the original has sent since is not sent again by the copy."""
+        server = Server()
+        client = self.open()
+        client.connected()
+        client.sync("c")
+        take(client, server)
+        client.disconnected()
+        client.send("c", "hello")
+        finish(client.backup(self.copy))
+        client.close()
+        copy = self.open(self.copy)
+        copy.connected()
+        asked = [json.loads(frame.bytes)["type"] for frame in copy.frames()]
+        self.assertNotIn("send_message", asked)
+
+
+if __name__ == "__main__":
+    unittest.main()
