@@ -62,11 +62,15 @@ extension SyncEngine {
       record.firstSent = SendStamp(atUs: record.atUs == 0 ? nil : record.atUs, by: -1)
     }
     if record.verb == .sendMessage, record.sentAfter == nil {
-      let newest = try tx.newest(record.cid)?.time
-      record.sentAfter = scheme.isSequence ? newest : memory.server.timeUs
+      record.sentAfter = try sentAfter(record.cid, tx)
     }
     record.attempts = max(record.attempts, 1)
     try tx.operationTable.saveOperation(record)
+  }
+
+  /// Above what a send will stand that goes out now: a time, or a number.
+  func sentAfter(_ cid: Int64, _ tx: WriteTransaction) throws(StoreFailure) -> Int64? {
+    scheme.comesLate ? memory.server.timeUs : try tx.newest(cid)?.time
   }
 
   /// A disk that takes nothing can be read all the same: what was under way ends once it takes

@@ -143,8 +143,7 @@ extension SyncEngine {
         isFirst = true
       }
       if record.verb == .sendMessage, record.attempts == 0 {
-        let newest = try tx.newest(record.cid)?.time
-        record.sentAfter = scheme.comesLate ? memory.server.timeUs : newest
+        record.sentAfter = try sentAfter(record.cid, tx)
       }
       record.attempts &+= 1
       try tx.operationTable.saveOperation(record)
