@@ -1,0 +1,196 @@
+/// A copy of a client's file, and what its client sends that the original's may have sent.
+import Base
+import Foundation
+import ReferenceServer
+import Testing
+
+@testable import Engine
+
+@Suite struct Backups {
+  struct Kind: Sendable, CustomTestStringConvertible {
+    var scheme: IdempotencyTests.Scheme
+    /// The server does a repeated send once, and says so.
+    var isIdempotent: Bool
+    var testDescription: String { "\(scheme), \(isIdempotent ? "once" : "as often as sent")" }
+
+    static let all = IdempotencyTests.Scheme.allCases.flatMap { scheme in
+      [true, false].map { Kind(scheme: scheme, isIdempotent: $0) }
+    }
+  }
+
+  private func world(_ kind: Kind, _ folder: TrapsRestart.Folder) throws -> World {
+    var knobs = ServerKnobs()
+    knobs.idempotentSends = kind.isIdempotent
+    knobs.echoesClientIDs = true
+    knobs.keepsLog = kind.scheme == .log
+    knobs.numbersMessages = kind.scheme == .numbers
+    var profile = Profile()
+    if kind.isIdempotent { profile.capabilities.insert(.idempotentSend) }
+    // It has long forgotten when the copy is opened.
+    if kind.isIdempotent { profile.idempotencyUs = 60_000_000 }
+    if kind.scheme == .numbers { profile.capabilities.insert(.sequence) }
+    if kind.scheme == .log { profile.keepsLog(refusesUnknown: true, namesEpoch: true) }
+    let world = try World(knobs: knobs, profile: profile, file: folder.file()).ticking()
+    world.post(60)
+    try world.connect()
+    try world.run()
+    try world.sync()
+    try world.client.disconnected()
+    return world
+  }
+
+  private func backUp(_ world: World, _ folder: TrapsRestart.Folder) throws {
+    let work = try Backup(world.client).start(folder.path + "/copy.tide")
+    while try !work.step(milliseconds: 0).isDone {}
+  }
+
+  /// Another device goes on with the copy, after a while.
+  private func restore(_ world: World, _ folder: TrapsRestart.Folder) throws {
+    try world.client.disconnected()
+    world.client.close()
+    world.advance(ms: 130_000)
+    world.server.forgetSends()
+    world.post(70)
+    world.config.device = Array("another".utf8)
+    world.config.file = .path(
+      folder.path + "/copy.tide", key: folder.storePath.key, create: false, strict: true)
+    world.client = try Client.open(world.config)
+  }
+
+  private func goOn(_ world: World) throws {
+    try world.connect()
+    try world.run()
+    try world.wait(ms: 120_000)
+  }
+
+  /// Protects: a message that waited when the copy was made, and that the original has sent since,
+  /// is found and not sent twice; also where the process ends before it could look.
+  @Test(arguments: Kind.all, [false, true])
+  func whatTheOriginalHasSentIsFound(_ kind: Kind, _ endsBefore: Bool) throws {
+    let folder = try TrapsRestart.Folder()
+    let world = try world(kind, folder)
+    let said = try world.say("hello")
+    try backUp(world, folder)
+    try goOn(world)
+    #expect(world.served() == ["hello"])
+    try restore(world, folder)
+    if endsBefore {
+      world.client.close()
+      world.client = try Client.open(world.config)
+    }
+    #expect(try world.standing(said.operation) != .done)
+    try goOn(world)
+    #expect(world.served() == ["hello"])
+    #expect(try world.standing(said.operation) == .done)
+    try world.sync()
+    #expect(try world.seen().filter { $0.text == "hello" }.map(\.number) == [said.number])
+  }
+
+  /// The rule broken: it is not looked for, and the server has it twice.
+  @Test(arguments: Kind.all) func withoutALookItIsThereTwice(_ kind: Kind) throws {
+    let folder = try TrapsRestart.Folder()
+    let world = try world(kind, folder)
+    try world.say("hello")
+    try backUp(world, folder)
+    try goOn(world)
+    world.config.profile.planted = .forgottenSendRepeated
+    try restore(world, folder)
+    try goOn(world)
+    #expect(world.served() == ["hello", "hello"])
+  }
+
+  /// Protects: what waited for an upload, and what answers a message that waited, are looked for
+  /// as well.
+  @Test(arguments: Kind.all) func whatWaitedIsFound(_ kind: Kind) throws {
+    let folder = try TrapsRestart.Folder()
+    let world = try world(kind, folder)
+    let picture = try world.perform(
+      """
+      {"type":"send_message","conversation_id":"room","payload":"picture"}
+      """, upload: true
+    ).operation
+    try backUp(world, folder)
+    let attachment = Array(#"{"url":"x"}"#.utf8)
+    #expect(try world.client.uploaded(picture, attachment: attachment))
+    try goOn(world)
+    #expect(world.server.truth(world.room).filter { $0.sender == "me" }.count == 1)
+    try restore(world, folder)
+    #expect(try world.client.uploaded(picture, attachment: attachment))
+    try goOn(world)
+    #expect(world.server.truth(world.room).filter { $0.sender == "me" }.count == 1)
+  }
+
+  /// Protects: what the original has not sent goes out once the server was looked at; where that
+  /// would do it twice the user decides.
+  @Test(arguments: Kind.all) func whatTheOriginalHasNotSent(_ kind: Kind) throws {
+    let folder = try TrapsRestart.Folder()
+    let world = try world(kind, folder)
+    let said = try world.say("hello")
+    try backUp(world, folder)
+    try restore(world, folder)
+    try goOn(world)
+    if !kind.isIdempotent {
+      #expect(world.served() == [])
+      #expect(try world.standing(said.operation) == .unknown)
+      #expect(try world.client.retry(said.operation))
+      try goOn(world)
+    }
+    #expect(world.served() == ["hello"])
+    #expect(try world.standing(said.operation) == .done)
+    // What is said on the copy is the copy's alone.
+    try world.say("behind")
+    try world.run()
+    #expect(world.served() == ["hello", "behind"])
+  }
+
+  /// Protects: a file that is no copy looks for nothing.
+  @Test(arguments: Kind.all) func anOriginalSendsAtOnce(_ kind: Kind) throws {
+    let folder = try TrapsRestart.Folder()
+    let world = try world(kind, folder)
+    try world.say("hello")
+    try backUp(world, folder)
+    world.client.close()
+    world.client = try Client.open(world.config)
+    try world.connect()
+    try world.run()
+    #expect(world.served() == ["hello"])
+  }
+
+  /// Protects: drafts and messages are in the copy, and what comes after it is fetched.
+  @Test(arguments: Kind.all) func theCopyHasWhatTheFileHad(_ kind: Kind) throws {
+    let folder = try TrapsRestart.Folder()
+    let world = try world(kind, folder)
+    try world.say("hello")
+    let before = try world.seen()
+    try backUp(world, folder)
+    try restore(world, folder)
+    #expect(try world.seen().map(\.text) == before.map(\.text))
+    try goOn(world)
+    try world.sync()
+    try world.sync(.older, want: 1_000)
+    let cached = Set(try world.cached())
+    #expect(cached.isSuperset(of: world.truth().suffix(70)))
+    #expect(cached.isSuperset(of: world.truth().prefix(60)))
+  }
+
+  /// Protects: closing ends a copy: nothing of it is left, and the file can be opened at once.
+  @Test func closingEndsIt() throws {
+    let folder = try TrapsRestart.Folder()
+    let world = try world(Kind(scheme: .times, isIdempotent: true), folder)
+    let work = try Backup(world.client).start(folder.path + "/copy.tide")
+    #expect(FileManager.default.fileExists(atPath: folder.path + "/copy.tide-new"))
+    world.client.close()
+    #expect(throws: Failure.closed) { _ = try work.step(milliseconds: 0) }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["0.tide"])
+    world.client = try Client.open(world.config)
+    #expect(throws: Failure.closed) { _ = try work.step(milliseconds: 0) }
+    try backUp(world, folder)
+  }
+
+  @Test func aClientInMemoryHasNoFile() throws {
+    let world = try World()
+    #expect(throws: Failure.unsupported("a client in memory has no file")) {
+      _ = try Backup(world.client).start("/tmp/none")
+    }
+  }
+}
