@@ -84,20 +84,21 @@ diff "$tests/before" "$tests/after" >"$tests/diff" || fail "nothing is left" "$t
 
 # Two copies of SQLite, and the tests of the boundary.
 cd "$tests"
-two=$("$tests/venv/bin/python" two_sqlites.py | tee /dev/stderr | tail -n 1) || fail "two SQLites"
-c=$(sh Scripts/boundary.sh release "$tarball/lib" | tee /dev/stderr | tail -n 1)
-python=$("$tests/venv/bin/python" Tests/Boundary/run.py 2>"$tests/python.log" | tail -n 1) ||
-  fail "the tests of Python" "$tests/python.log"
-# The last line of each: tests that ended early end with the line of another test.
-for sum in "$two" "$c" "$python"; do
-  case $sum in
-    "two copies of SQLite: "*" 0 failed" | "boundary release: "*" 0 failed" | \
-      "python boundary: "*" 0 failed") ;;
-    *) cat "$tests/python.log"; fail "$sum" ;;
-  esac
-done
-count() { echo "$1" | sed 's/.* \([0-9]*\) passed.*/\1/'; }
+# Each prints a last line that sums; one that ended early prints the line of another test.
+count() { # count TITLE COMMAND...: shows what it says; $count is how many passed
+  title=$1 log=$tests/count.log
+  shift
+  "$@" >"$log" 2>&1 || fail "$*" "$log"
+  cat "$log"
+  count=$(sed -n "\$s/^$title: \([0-9]*\) passed, 0 failed\$/\1/p" "$log")
+  [ -n "$count" ] || fail "the last line is of $title, and nothing failed"
+}
+count "two copies of SQLite" "$tests/venv/bin/python" two_sqlites.py
+two=$count
+count "boundary release" sh Scripts/boundary.sh release "$tarball/lib"
+c=$count
+count "python boundary" "$tests/venv/bin/python" Tests/Boundary/run.py
 versions=$(python3 -c 'import platform, sqlite3
 print(platform.libc_ver()[1], platform.python_version(), sqlite3.sqlite_version, sep=" | ")')
 echo "| $suite | $versions | $wheel s | $from_tarball s | $debian s |" \
-  "$(count "$two") | $(count "$c") | $(count "$python") |"
+  "$two | $c | $count |"

@@ -23,7 +23,8 @@ MACHINES = {"x86_64": ("amd64", "x86_64-linux-gnu"), "aarch64": ("arm64", "aarch
 # and those that plant faults in the system's SQLite, which this library does not use.
 KIT = ["Include", "Tests/Boundary", "Tests/TextTests/Data/corpus.tsv", "Scripts/boundary.sh",
        "Scripts/abi/tideline.layout", "examples/storage", "examples/python/examples",
-       "examples/c/first.c", "examples/c/link.h", "docs/reference/statuses.md"]
+       "examples/python/man", "examples/c/first.c", "examples/c/link.h",
+       "docs/reference/statuses.md"]
 STAY = ("test_bot.py", "test_log.py", "log_server.py", "test_statuses.py")
 
 

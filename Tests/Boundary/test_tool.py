@@ -180,9 +180,9 @@ class Tool(unittest.TestCase):
         before = slots()
         command = [sys.executable, "-m", "tideline", "add-key", str(self.file), "--user", "eva",
                    "code", "--slot", "0"]
-        with open("/dev/full", "wb") as full:
-            ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
-        self.assertEqual((ended.returncode, slots()), (tool.FAILED, before))
+        for unbuffered in ("", "1"):
+            self.assert_a_full_disk_is_said(command, unbuffered)
+            self.assertEqual(slots(), before)
         new = self.folder / "new.key"
         for slot in ("7", str(1 << 32), "-1"):
             code, _, error = self.run_tool("add-key", "raw", f"--slot={slot}", "--into", str(new))
@@ -203,6 +203,21 @@ class Tool(unittest.TestCase):
             self.assertEqual(code, tool.DONE)
         code, _, error = self.piped("remove-key", paper, "2", "--open-with", "code")
         self.assertEqual((code, slots()), (tool.FAILED, "2  code         [2Jpaper\n"))
+
+    def assert_a_full_disk_is_said(self, command, unbuffered):
+        with open("/dev/full", "wb") as full:
+            ended = subprocess.run(
+                command, stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+                env={**os.environ, "PYTHONUNBUFFERED": unbuffered})
+        self.assertEqual(ended.returncode, tool.FAILED)
+        self.assertRegex(ended.stderr, r"^tideline: .*No space left on device\n$")
+
+    def test_a_full_disk(self):
+        """The reason and the code, where Python buffers what is printed and where it does not."""
+        for unbuffered in ("", "1"):
+            self.assert_a_full_disk_is_said(
+                [sys.executable, "-m", "tideline", "slots", str(self.file)],
+                unbuffered)
 
     def test_a_reader_that_has_enough(self):
         words = [sys.executable, "-m", "tideline", "export", str(self.file), "--user", "eva"]

@@ -127,7 +127,8 @@ class Screens(Life):
             terminal.press("up" if turn % 2 else "down")
             terminal.read(0.05)
         self.post("the last of three thousand")
-        terminal.until_still()
+        # Before it came, the end is that of an earlier message.
+        terminal.until(lambda t: "jan: the last of three" in t.text, "the message in the list")
         terminal.press("ctrl+l")
         terminal.until(lambda t: "the last of three thousand" in "\n".join(t.messages),
                        "the newest message")

@@ -328,15 +328,28 @@ def main(words: list[str] | None = None) -> int:
     """0 when done, 1 where a search finds nothing, 2 for wrong words, 3 where the file or the disk
     refuses. Reasons go to the error stream."""
     told = _parser().parse_args(words)
+    code: int | None = None
     try:
-        return int(told.run(told))
+        code = int(told.run(told))
+        # The interpreter flushes at its end, where an error has no reason and the code 120.
+        print(end="", flush=True)
+        return code
     except BrokenPipeError:
         # Who reads has enough; but a key that nobody reads was not added.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED if told.run is _add else DONE
+        _drop_output()
+        return FAILED if told.run is _add and code is None else DONE
     except (Trouble, TidelineError, OSError, ValueError) as error:
         print(f"tideline: {error}", file=sys.stderr)
+        try:
+            print(end="", flush=True)
+        except OSError:
+            _drop_output()
         return FAILED
+
+
+def _drop_output() -> None:
+    """Lets the interpreter throw away what could not be written."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":
