@@ -102,12 +102,19 @@ let package = Package(
       name: "ReferenceServer", dependencies: ["CSQLite"],
       path: "examples/server/Sources/ReferenceServer", swiftSettings: tested),
 
+    // One order for times, numbers and logs, beside the library's.
+    .target(
+      name: "Book", dependencies: ["Base"], path: "Simulator/Book", swiftSettings: tested),
+    .target(
+      name: "BookSupport", dependencies: ["Base", "Book", "Timeline", "LogSupport"],
+      path: "Tests/BookSupport", swiftSettings: tested),
+
     // The simulator.
     .target(
       name: "Simulator",
       dependencies: [
-        "Base", "Timeline", "Store", "Engine", "ReferenceServer", "TestSupport", "CSQLite",
-        "CSodium", "Support",
+        "Base", "Timeline", "Store", "Engine", "Book", "BookSupport", "LogSupport",
+        "ReferenceServer", "TestSupport", "CSQLite", "CSodium", "Support",
       ],
       path: "Simulator/Library", swiftSettings: tested),
     .executableTarget(
@@ -150,6 +157,7 @@ let package = Package(
         "LogSupport",
       ]),
     tests("SimulatorTests", ["Simulator", "TestSupport"]),
+    tests("BookTests", ["Book", "BookSupport", "Base"]),
     tests("ServerTests", ["ReferenceServer"]),
   ],
   swiftLanguageModes: [.v6]

@@ -26,6 +26,7 @@ TESTS = [
     (r"Tests/(\w+Tests)/", ["{0}"]),
     (r"Tests/LogSupport/", ["TimelineTests", "StoreTests", "EngineTests"]),
     (r"TestSupport/", ["VaultTests", "TextTests", "StoreTests", "EngineTests", "SimulatorTests"]),
+    (r"Simulator/Book/|Tests/BookSupport/", ["BookTests"]),
     (r"Simulator/", ["SimulatorTests"]),
     (r"examples/server/Sources/ReferenceServer/", ["ServerTests"]),
 ]

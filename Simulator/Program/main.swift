@@ -21,6 +21,8 @@ func usage() -> Never {
                                                        a commit fails, or each in a run of its own
     tideline-sim badges --seeds N [--from S] [--story] how often unread numbers are wrong; exit 1
                                                        where an exact one is; or all that happens
+    tideline-sim shadow --seeds N [--from S] [--jobs J] [--worlds W] [--story]
+                                                       one order for all beside the engine
     tideline-sim hostile --seeds N [--frames M] [--from S] [--jobs J]
                                                        servers that mean harm; exit 1 after a trap
     W is plain (as it is), abilities, marks, screens, all (of these), updates,
@@ -189,6 +191,8 @@ case "faults":
   lookForFaults()
 case "commits":
   failCommits()
+case "shadow":
+  try compareShadows(worlds())
 case "badges":
   try countBadges()
 case "hostile":

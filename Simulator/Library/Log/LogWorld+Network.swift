@@ -17,6 +17,7 @@ extension LogWorld {
     trace.note(nowUs, "d\(device.number) →", frame: frame.bytes)
     findings.requests += 1
     guard device.isUp else { throw Violation("a frame was handed out while offline") }
+    device.shadow?.note(asking: frame.bytes)
     let verb = Frames.type(frame.bytes) ?? ""
     if verb == "get_entries" { device.requests += 1 }
     if ["get_messages", "get_deleted_since", "get_changed_since"].contains(verb) {
@@ -104,6 +105,7 @@ extension LogWorld {
     if let told {
       if told.epoch != device.epoch { (device.epoch, device.presentSerial) = (told.epoch, 0) }
     }
+    let begunNs = device.shadow == nil ? 0 : Shadow.cpuNs()
     guard let receipt = try input(device, { try device.client.receive(bytes) }) else {
       // It has happened or not: only what surely was known is claimed.
       (device.presentSerial, device.epoch) = (0, before.1 == device.epoch ? before.1 : -1)
@@ -113,6 +115,9 @@ extension LogWorld {
     trace.note(nowUs, "d\(device.number) ← \(receipt.rawValue)", frame: bytes)
     if receipt == .foreign || receipt == .quarantined {
       throw Violation("a good frame was \(receipt.rawValue)")
+    }
+    if receipt != .ignored {
+      device.shadow?.note(received: bytes, tookNs: Shadow.cpuNs() - begunNs)
     }
     if receipt == .ignored {
       (device.presentSerial, device.epoch) = before

@@ -57,6 +57,8 @@ final class LogDevice {
   var requests = 0
   /// How many of them the server knew no place for.
   var refusals = 0
+  /// A book beside the engine; nil in all runs but those that compare the two.
+  var shadow: LogShadow?
 
   init(_ number: Int, _ client: any SimulatedClient, _ clock: VirtualClock, seed: UInt64) {
     self.number = number
@@ -183,11 +185,13 @@ final class LogWorld {
       trace.note(nowUs, "d\(device.number) deadline")
       try pump(device)
       try look(device)
+      try lookAtShadows()
       return true
     }
     guard let (timeUs, event) = queue.pop() else { return false }
     moveTime(to: timeUs)
     try take(event)
+    try lookAtShadows()
     return true
   }
 
@@ -266,6 +270,7 @@ final class LogWorld {
     device.isUp = true
     (device.lastUpUs, device.lastDownUs) = (nowUs, nowUs)
     trace.note(nowUs, "d\(device.number) connected")
+    device.shadow?.connected()
     guard try input(device, { try device.client.connected() }) != nil else { return }
     try pump(device)
   }

@@ -99,6 +99,7 @@ extension World {
     link.isUp = false
     if let token = link.subscription { server.unsubscribe(token) }
     link.subscription = nil
+    shadow?.connectionEnded()
     syncs = []
     deadlineUs = .max
     killIsArmed = false

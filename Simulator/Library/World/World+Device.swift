@@ -47,6 +47,7 @@ extension World {
         RunningSync(
           number: number, conversation: conversation, isLatest: want == nil, serverTopUs: top,
           restores: findings.restores))
+      if want == nil { try shadow?.begin(sync: number, conversations[conversation].name, server) }
     }
     try pump()
     return number
@@ -117,6 +118,7 @@ extension World {
         continue
       }
       trace.note(nowUs, "sync \(sync.number) ended: \(outcome)")
+      shadow?.end(sync: sync.number, isGood: outcome == .ok)
       guard outcome == .ok, sync.isLatest, sync.restores == findings.restores else { continue }
       conversations[sync.conversation].frozen = false
       noteFirstFetch(sync.conversation)

@@ -30,6 +30,7 @@ extension World {
     if type == "mark_read" || type == "mark_delivered" { try judgeMarks(type, request) }
     try judgeFetch(request)
     pushLog.note(asking: request)
+    shadow?.note(asking: request, nowUs: server.nowUs)
     if isOperation(type) {
       try judgeTurn()
       try judgeSealed(type, request)
@@ -218,7 +219,11 @@ extension World {
     let receiving = try beginReceiving(bytes)
     let kept = Frames.isContradicted(bytes) ? try images() : nil
     try forgetPurged()
+    let begunNs = shadow == nil ? 0 : Shadow.cpuNs()
     guard let receipt = try input({ try client.receive(bytes) }) else { return }
+    if receipt != .ignored, receipt != .foreign {
+      shadow?.note(received: bytes, tookNs: Shadow.cpuNs() - begunNs, nowUs: server.nowUs)
+    }
     trace.mix(UInt64(receipt == .applied ? 1 : receipt == .ignored ? 2 : 3))
     trace.note(nowUs, "← \(receipt.rawValue)", frame: bytes)
     if receipt != .ignored {
@@ -259,6 +264,7 @@ extension World {
     link.isUp = false
     if let token = link.subscription { server.unsubscribe(token) }
     link.subscription = nil
+    shadow?.connectionEnded()
     planReconnect(afterUs: isQuiet ? 10_000 : outageUs)
     guard try input({ try client.disconnected() }) != nil else { return }
     try pump()

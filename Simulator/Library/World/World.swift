@@ -137,6 +137,8 @@ package final class World {
   var keepsAll = false
   var retentionDice: Random
   var strangers: Strangers
+  /// Books beside the engine; nil in all runs but those that compare the two.
+  var shadow: Shadow?
   var actDice: Random
   /// What the server has beside messages, with a word that stands in it.
   var thingsOfServer: [String: String] = [:]
@@ -226,6 +228,7 @@ package final class World {
       try lookAtBadges()
       try lookAtOffers()
       try lookAtScreens()
+      try lookAtShadow()
       return true
     }
     guard let (timeUs, event) = queue.pop() else { return false }
@@ -236,6 +239,7 @@ package final class World {
     try lookAtBadges()
     try lookAtOffers()
     try lookAtScreens()
+    try lookAtShadow()
     return true
   }
 
