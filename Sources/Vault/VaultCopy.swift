@@ -16,7 +16,10 @@ internal import CSQLite
   private static let syncPages = 4096
 
   private enum Stage {
-    case pages, header, name, done
+    case pages, header
+    /// The header of that number is written and synced.
+    case name(UInt32)
+    case done
     case failed(VaultFailure)
   }
 
@@ -91,9 +94,13 @@ internal import CSQLite
         case .pages:
           if try copyPages(Self.stepPages, &state) { state.stage = .header }
         case .header:
-          try writeHeader(state)
-          state.stage = .name
-        case .name:
+          state.stage = .name(try writeHeader(state))
+        case .name(let number):
+          guard state.original?.copies.current?.sequence == number else {
+            // A key was added or removed since.
+            state.stage = .header
+            return false
+          }
           try publish()
           state.stage = .done
           end(&state)
@@ -144,13 +151,14 @@ internal import CSQLite
     return false
   }
 
-  private func writeHeader(_ state: State) throws(VaultFailure) {
+  private func writeHeader(_ state: State) throws(VaultFailure) -> UInt32 {
     guard let core = state.core, let header = state.original?.copies.current else {
       throw .io(SQLITE_MISUSE)
     }
     let copy = header.ofCopy(core.keys)
     for place in HeaderFile.places { try core.mainFile.write(copy.bytes, at: place) }
     try core.mainFile.sync()
+    return header.sequence
   }
 
   private func publish() throws(VaultFailure) {
