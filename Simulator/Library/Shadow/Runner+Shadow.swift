@@ -1,10 +1,11 @@
 /// Runs seeds with a shadow.
 internal import Base
+internal import Book
 
 extension Runner {
   /// Runs one seed, and says how the books did beside the engine.
   package static func shadow(
-    _ seed: UInt64, story: ((String) -> Void)? = nil
+    _ seed: UInt64, breaksBooks: Bool = false, story: ((String) -> Void)? = nil
   ) -> ShadowFigures {
     if Knobs.Worlds(rawValue: seed).contains(.log) { return shadowLog(seed, story) }
     let knobs = Knobs(seed: seed)
@@ -17,6 +18,7 @@ extension Runner {
         defer { world.client.discard() }
         let shadow = Shadow(knobs)
         shadow.story = story
+        if breaksBooks { shadow.faults = [.pushesLink, .laterDoesNotCut, .unsettledMarksLink] }
         world.shadow = shadow
         do {
           try world.run()

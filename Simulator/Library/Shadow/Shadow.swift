@@ -53,6 +53,8 @@ final class Shadow {
   var figures = ShadowFigures()
   /// Requests of the pagers for a sync that is under way, and the engine's before it.
   var syncs: [UInt64: (pagers: Int, before: Int)] = [:]
+  /// Of a test.
+  var faults: BookFaults = []
   /// Told of the first difference of each kind.
   var story: ((String) -> Void)?
 
@@ -68,8 +70,10 @@ final class Shadow {
     var kind = PageServerKind()
     kind.isNumbered = knobs.sequence
     kind.hasBefore = knobs.before
+    var disk = PagingDisk()
+    disk.book.faults = faults
     let pager = PagingClient(
-      kind, PagingDisk(), overlap: overlap, fetch: { _ in ([], false) }, fetchDeleted: { _ in [] })
+      kind, disk, overlap: overlap, fetch: { _ in ([], false) }, fetchDeleted: { _ in [] })
     let room = Room(pager)
     rooms[conversation] = room
     return room
