@@ -119,6 +119,16 @@ final class Shadow {
 
   // MARK: Answers
 
+  /// An answer that the engine did not take, as its sync was cancelled: its request is answered.
+  func note(ignored bytes: [UInt8]) {
+    let answer = Frames.answer(bytes)
+    guard Frames.type(answer) == "get_messages",
+      let id = Frames.string("request_id", answer) ?? order.first
+    else { return }
+    asked[id] = nil
+    order.removeAll { $0 == id }
+  }
+
   /// A frame that the engine took.
   func note(received bytes: [UInt8], tookNs: Int64, nowUs: Int64) {
     for room in rooms.values { room.isDirty = true }

@@ -221,7 +221,9 @@ extension World {
     try forgetPurged()
     let begunNs = shadow == nil ? 0 : Shadow.cpuNs()
     guard let receipt = try input({ try client.receive(bytes) }) else { return }
-    if receipt != .ignored, receipt != .foreign {
+    if receipt == .ignored {
+      shadow?.note(ignored: bytes)
+    } else if receipt != .foreign {
       shadow?.note(received: bytes, tookNs: Shadow.cpuNs() - begunNs, nowUs: server.nowUs)
     }
     trace.mix(UInt64(receipt == .applied ? 1 : receipt == .ignored ? 2 : 3))
