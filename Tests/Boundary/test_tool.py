@@ -155,6 +155,19 @@ class Tool(unittest.TestCase):
             self.assertEqual(restore(copy, back)[0], tool.FAILED)
             self.assertEqual({one.name for one in self.folder.iterdir()}, names - {"back.tideline"})
         self.assertEqual(restore(self.folder / "none", back)[0], tool.FAILED)
+        # What has a name beside the new file is left alone, be it the backup itself.
+        copy.write_bytes(whole)
+        for name in ("back.tideline.part", "back.tideline.part-wal", "back.tideline-new"):
+            (self.folder / name).write_bytes(whole)
+        code, error = restore(copy, back)
+        self.assertEqual(code, tool.FAILED)
+        self.assertIn("-new is in the way", error.getvalue())
+        self.assertEqual((self.folder / "back.tideline-new").read_bytes(), whole)
+        (self.folder / "back.tideline-new").unlink()
+        (self.folder / "back.tideline.part-wal").unlink()
+        self.assertEqual(restore(self.folder / "back.tideline.part", back)[0], tool.DONE)
+        self.assertEqual((self.folder / "back.tideline.part").read_bytes(), whole)
+        self.assertEqual(self.content(back), before)
 
     def piped(self, command, text, *words):
         with unittest.mock.patch("sys.stdin", io.StringIO(text)):

@@ -16,6 +16,7 @@ import os
 import pathlib
 import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
@@ -158,10 +159,11 @@ def _search(told: argparse.Namespace) -> int:
 def _export(told: argparse.Namespace) -> int:
     with _client(told) as client, contextlib.ExitStack() as ends:
         file: BinaryIO = sys.stdout.buffer
-        part = None
         if told.output is not None:
+            if told.output.exists():
+                raise Trouble(f"{told.output} is there already: move it away first")
             # Under its own name only when it is whole.
-            part = told.output.with_name(told.output.name + ".part")
+            part = pathlib.Path(ends.enter_context(_workplace(told.output))) / "part"
             file = ends.enter_context(part.open("wb"))
         rooms = [told.conversation] if told.conversation else [row.id for row in _all(client)]
         lines: list[bytes] = []
@@ -174,7 +176,7 @@ def _export(told: argparse.Namespace) -> int:
         for one in rooms:
             _work(client.export(one, lines.append), write)
         file.flush()
-        if part is not None:
+        if told.output is not None:
             os.fsync(file.fileno())
             part.replace(told.output)
     return DONE
@@ -184,6 +186,11 @@ def _backup(told: argparse.Namespace) -> int:
     with _client(told) as client:
         _work(client.backup(told.target))
     return DONE
+
+
+def _workplace(file: pathlib.Path) -> tempfile.TemporaryDirectory[str]:
+    """A new folder beside a file that is made, for what is not whole yet."""
+    return tempfile.TemporaryDirectory(prefix=".tideline-", dir=file.absolute().parent)
 
 
 def _log(file: pathlib.Path) -> pathlib.Path:
@@ -198,18 +205,13 @@ def _restore(told: argparse.Namespace) -> int:
     for file in (told.file, _log(told.file)):
         if file.exists():
             raise Trouble(f"{file} is there already: move it away first")
-    part = told.file.with_name(told.file.name + ".part")
-    parts = {told.backup: part, _log(told.backup): _log(part)}
-
-    def remove() -> None:
-        for one in parts.values():
-            one.unlink(missing_ok=True)
-
-    with contextlib.ExitStack() as ends:
-        # One that a kill has left, too.
-        remove()
-        ends.callback(remove)
-        for source, copy in parts.items():
+    # The library makes a file under that name first, and removes what has it.
+    new = told.file.with_name(told.file.name + "-new")
+    if new.exists():
+        raise Trouble(f"{new} is in the way: move it away first")
+    with _workplace(told.file) as folder:
+        part = pathlib.Path(folder) / "part"
+        for source, copy in ((told.backup, part), (_log(told.backup), _log(part))):
             if source.exists():
                 copy.touch(mode=0o600, exist_ok=False)
                 shutil.copyfile(source, copy)
