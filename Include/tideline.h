@@ -1900,7 +1900,7 @@ TL_API TL_CHECK tl_status
 tl_client_mark_listened(tl_client *client, tl_view conversation, const tl_view *ids, size_t count);
 
 /** Removes one message from this device only. Its content is erased, also from operations on it
-    that are done, and it is never shown again, whatever the server sends.
+    once they are done, and it is never shown again, whatever the server sends.
     @return #TL_E_NOT_FOUND, #TL_E_STORAGE, #TL_E_FULL. */
 TL_API TL_CHECK tl_status
 tl_client_forget(tl_client *client, tl_view conversation, tl_view id);

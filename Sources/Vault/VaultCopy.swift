@@ -101,6 +101,8 @@ internal import CSQLite
             state.stage = .header
             return false
           }
+          // Somebody took its name away: what is there now is not ours.
+          if state.core?.mainFile.hasMoved ?? true { throw .io(SQLITE_IOERR) }
           try publish()
           state.stage = .done
           end(&state)
@@ -186,17 +188,18 @@ internal import CSQLite
     guard state.core != nil else { return }
     switch state.stage {
     case .done: break
-    case .failed: removeUnfinished()
+    case .failed: removeUnfinished(state)
     case .pages, .header, .name:
       state.stage = .failed(.io(SQLITE_ABORT))
-      removeUnfinished()
+      removeUnfinished(state)
     }
     Registry.remove(state.number)
     state.core = nil
     state.original = nil
   }
 
-  private func removeUnfinished() {
+  private func removeUnfinished(_ state: State) {
+    if state.core?.mainFile.hasMoved ?? true { return }
     do throws(VaultFailure) {
       try unsafe HeaderFile.remove(base, HeaderFile.unfinishedName(path))
     } catch {

@@ -97,7 +97,7 @@ extension OperationTable {
       done.number = 0
       try tx.feedTable.noteChange(send.cid, number: send.number, was: send.row, now: nil)
     }
-    try write(done)
+    try write(try erased(done))
     try resolve(send.seq, target: id)
     try tx.unreadTable.renameLastRead(send.clientID, as: id, in: send.cid)
     if id.isEmpty { return }

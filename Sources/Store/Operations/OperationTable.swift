@@ -64,7 +64,7 @@ extension OperationTable {
     }
     try mustBeWhole(known)
     try mustBeWhole(record)
-    var record = record
+    var record = try erased(record)
     record.lsn = known.lsn
     record.flags = known.flags
     record.number = known.number
@@ -85,6 +85,19 @@ extension OperationTable {
     try ensure(
       record.number == 0 || record.verb == .sendMessage, "a row's number for what is no send",
       or: StoreFailure.broken)
+  }
+
+  /// One that is done on a forgotten message says nothing of it.
+  func erased(_ record: OperationRecord) throws(StoreFailure) -> OperationRecord {
+    guard record.state == .done, try tx.isForgotten(record.target, in: record.cid) else {
+      return record
+    }
+    var left = record
+    left.body = []
+    left.plain = nil
+    left.sealed = nil
+    left.result = nil
+    return left
   }
 
   /// Writes what may change of an operation.

@@ -79,6 +79,31 @@ import Timeline
     }
   }
 
+  /// Protects: the same of what is done later.
+  @Test(arguments: Kind.allCases)
+  func whatIsDoneOnAForgottenMessageIsErased(_ kind: Kind) throws {
+    let fixture = try Fixture(kind)
+    let cid = try fixture.conversation()
+    try fixture.apply([mine("s", at: 20, nil, "old")], cid)
+    let seq = try fixture.write { tx throws(StoreFailure) in
+      try tx.operationTable.addOperation(
+        OperationRecord(.editMessage, cid: cid, target: bytes("s"), plain: bytes("secret"))
+      ).seq
+    }
+    try fixture.write { tx throws(StoreFailure) in
+      _ = try tx.forget(bytes("s"), in: cid)
+      guard var edit = try tx.operation(seq) else { throw .closed }
+      // It is still to be sent.
+      #expect(edit.plain == bytes("secret"))
+      edit.state = .done
+      edit.result = bytes("secret")
+      try tx.operationTable.saveOperation(edit)
+    }
+    try fixture.reopen()
+    let edit = try fixture.read { rx throws(StoreFailure) in try rx.operation(seq) }
+    #expect(edit?.state == .done && edit?.plain == nil && edit?.result == nil)
+  }
+
   /// Protects: what was answered is found however much else waits before it.
   @Test func whatWasAnsweredIsFoundBehindAllElse() throws {
     let fixture = try Fixture(.memory)
