@@ -65,6 +65,12 @@ extension SyncEngine {
       record.sentAfter = try sentAfter(record.cid, tx)
     }
     record.attempts = max(record.attempts, 1)
+    // All at once, since one page may hold them all and shows each as new once only.
+    if record.verb == .sendMessage, record.waits == .nothing, record.depends == 0,
+      !isRepeatable(record)
+    {
+      record.state = .unknown
+    }
     try tx.operationTable.saveOperation(record)
   }
 
