@@ -419,7 +419,7 @@ class Aio(unittest.IsolatedAsyncioTestCase):
         """All but what connection, iterators and `async with` do; long work is by `call`."""
         turn = {"connected", "disconnected", "connection_dead", "receive", "next_frame", "frames",
                 "frame_sent", "advance", "fileno", "sync_status", "cancel"}
-        work = {"export", "import_messages", "import_bad", "imported", "purge", "search_build",
+        work = {"backup", "export", "import_messages", "import_bad", "imported", "purge", "search_build",
                 "search_check", "search_switch", "unsearched"}
         for awaited, plain, others in (
                 (tideline.aio.Client, tideline.Client, turn | work),

@@ -115,7 +115,7 @@ class Tool(unittest.TestCase):
     def content(self, file):
         with tideline.Client(file, self.key, user_id="eva", existing=True) as client:
             return ([one.payload for one in client.messages("general", limit=1000).messages],
-                    client.state().operations_open)
+                    client.state().operations_open + client.state().operations_stuck)
 
     def test_backup_and_restore(self):
         before = self.content(self.file)

@@ -43,7 +43,7 @@ extension Failure {
     case .locked: self = .locked
     case .linked: self = .linked
     case .notFound: self = .notFound("there is no file at path")
-    case .exists: self = .invalid("a file, or one with -wal behind its name, is at path already")
+    case .exists: self = .invalid("a file, or its log, is at path already")
     case .full: self = .noRoomOnDisk
     case .io(let code): self = .storage(code)
     }
