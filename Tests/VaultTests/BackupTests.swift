@@ -209,6 +209,20 @@ struct BackupTests {
     source.close()
   }
 
+  /// Protects: a file that somebody put at the unfinished name meanwhile gets no other name, and
+  /// stays.
+  @Test func whatTookItsUnfinishedNameIsLeftAlone() throws {
+    let source = try Source()
+    let copy = try source.vault.copy(to: source.target)
+    while copy.progress.done < copy.progress.total { _ = try copy.step() }
+    #expect(try !copy.step())
+    try FileManager.default.removeItem(atPath: source.unfinished)
+    store([1, 2, 3], source.unfinished)
+    #expect(throws: VaultFailure.self) { _ = try copy.step() }
+    #expect(!exists(source.target) && contents(source.unfinished) == [1, 2, 3])
+    source.close()
+  }
+
   /// Protects: two to one name do not mix, and two to two names do not hinder each other.
   @Test func twoAtOnce() throws {
     let source = try Source()

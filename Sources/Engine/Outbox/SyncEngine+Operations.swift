@@ -74,7 +74,7 @@ extension SyncEngine {
     try tx.operationTable.saveOperation(record)
   }
 
-  /// Above what a send will stand that goes out now: a time, or a number.
+  /// A send that goes out now will stand above this: a time, or a number.
   func sentAfter(_ cid: Int64, _ tx: WriteTransaction) throws(StoreFailure) -> Int64? {
     scheme.comesLate ? memory.server.timeUs : try tx.newest(cid)?.time
   }
