@@ -39,6 +39,8 @@ class Server:
         self.transports = []
         self.refusals = 0
         self.is_silent = False
+        #: A verb that is never answered.
+        self.unanswered = ""
         self.cut_after = None
         self.requests = []
 
@@ -75,7 +77,7 @@ class Transport:
             raise ConnectionResetError("lost")
         request = json.loads(frame)
         self.server.requests.append(request)
-        if self.server.is_silent:
+        if self.server.is_silent or request["type"] == self.server.unanswered:
             return
         if self.server.cut_after is not None:
             self.server.cut_after -= 1
@@ -314,6 +316,22 @@ class Aio(unittest.IsolatedAsyncioTestCase):
             found = [row.id async for row in client.since("c", since, page=30)]
             self.assertEqual(found, [f"m{number}" for number in range(400, 251, -1)])
             self.assertEqual(len([row async for row in client.since("c", 0)]), 400)
+
+    async def test_what_waits_to_be_sent_hides_nothing_from_a_reader(self):
+        """A message that waits has no time yet: it is not older than what is asked for."""
+        server = Server(minutes(400))
+        server.unanswered = "send_message"
+        async with opened(server, self.time) as client:
+            await client.sync("c")
+            rows = (await client.messages("c")).messages
+            for number in range(3):
+                await client.send("c", {"text": "later"}, client_id=f"own-{number}")
+            since = rows[0].time_us - 100 * 60_000_000
+            found = [row.id async for row in client.since("c", since, page=2)]
+            own, others = found[:3], found[3:]
+            self.assertEqual(own, ["own-2", "own-1", "own-0"])
+            self.assertEqual(others, [f"m{number}" for number in range(400, 251, -1)])
+            self.assertEqual(len([row async for row in client.since("c", 0)]), 403)
 
     async def test_what_lies_behind_a_gap_waits_until_it_is_filled(self):
         """Ranges that a screen has loaded far back are here: rows still come in their order."""

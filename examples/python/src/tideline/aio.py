@@ -36,6 +36,7 @@ from .values import (
     Change,
     From,
     Message,
+    MessageState,
     Policy,
     Stop,
     SyncKind,
@@ -242,7 +243,8 @@ class Client(_Called):
             self, conversation: str, time_us: int, page: int = 1_000) -> AsyncIterator[Message]:
         """All messages of a conversation after a time, the newest first; asks the server for those
         that are missing, and waits for a connection where it has to. What the server refuses to
-        give is passed over.
+        give is passed over. Before all others come the user's own that wait to be sent: their
+        ``time_us`` is 0.
 
         Args:
             time_us: The server's time in microseconds since 1970; 0 for the whole conversation.
@@ -259,7 +261,7 @@ class Client(_Called):
             # Rows after the newest gap: nothing is missing between them and those before.
             first = max(gaps, default=0)
             for message in reversed(found.messages[first:]):
-                if message.time_us <= time_us:
+                if message.state is MessageState.CONFIRMED and message.time_us <= time_us:
                     return
                 where, number = From.BEFORE, message.number
                 yield message
