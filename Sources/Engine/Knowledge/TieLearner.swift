@@ -34,6 +34,8 @@ struct TieLearner {
     /// What other pages have placed since, and what of it before all that is stored.
     var placed = IDSet()
     var ahead = IDSet()
+    /// `takeTaught` has named its conversation.
+    var isNamed = false
   }
 
   private struct Group: Hashable {
@@ -99,6 +101,21 @@ struct TieLearner {
         if isAhead { waiting[listing]?[index].ahead.insert(all: ids) }
       }
     }
+  }
+
+  /// Conversations with a page that waited for what is known now, each named once: nothing else
+  /// may ask for their next page.
+  mutating func takeTaught() -> [Int64] {
+    if isUnstable { return [] }
+    var found: [Int64] = []
+    for listing in Listing.allCases where descends(listing) != nil {
+      for index in waiting[listing, default: []].indices {
+        guard let page = waiting[listing]?[index], !page.isNamed else { continue }
+        waiting[listing]?[index].isNamed = true
+        if !found.contains(page.cid) { found.append(page.cid) }
+      }
+    }
+    return found
   }
 
   /// The pages of a conversation that waited for what is known now, whatever they were asked for:

@@ -357,6 +357,34 @@ import Testing
     }
   }
 
+  /// How pages from a time on are listed is not known after a restart, and the first page shows one
+  /// second. Another conversation tells it: this one is asked for once more without being told to.
+  @Test func aPageThatWaitedIsPutRightOnceAnotherConversationTellsHow() throws {
+    for seed in 1...8 as ClosedRange<UInt64> {
+      let folder = try TrapsRestart.Folder()
+      let world = try world(seed: seed, file: folder.file())
+      let other = "other"
+      world.server.createConversation(other, participants: ["me", "you"])
+      world.post(80)
+      world.put(in: other)
+      try world.connect()
+      try world.sync(.older, want: 1_000)
+      try world.sync(in: other)
+      world.advance(ms: 60_000)
+      for _ in 0..<3 { world.put() }
+      try world.sync()
+      for _ in 0..<3 { world.put() }
+      for _ in 0..<3 {
+        world.advance(ms: 1_000)
+        world.put(in: other)
+      }
+      try world.reopen()
+      try world.sync()
+      try world.sync(in: other)
+      #expect(try world.cached() == listed(world), "seed \(seed)")
+    }
+  }
+
   /// A file that was read keeps the order.
   @Test func theOrderOutlivesTheProcess() throws {
     let folder = try TrapsRestart.Folder()
