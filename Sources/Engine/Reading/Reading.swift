@@ -144,7 +144,7 @@ struct Reading {
 
   func changePage(after: UInt64, limit: Int) throws(Failure) -> ChangePage {
     try storing { rx throws(StoreFailure) in
-      guard case .entries(let entries) = try rx.feedReader.changes(after: after, limit: limit)
+      guard case .entries(let entries) = try rx.feedReader.changes(since: after, limit: limit)
       else {
         return .resync
       }
