@@ -51,7 +51,13 @@ struct LogSends {
           record.target.isEmpty
           ? try isListed(record, book, answered)
           : try book.lacks(record.target, answered: answered)
-        guard isLost else { continue }
+        guard isLost else {
+          // The present was read since and does not list it: it stands in a gap below.
+          if !record.target.isEmpty, try isListed(record, book, answered) {
+            try tx.operationTable.settle(send: record.seq, as: record.target)
+          }
+          continue
+        }
         var lost = record
         lost.state = .unknown
         lost.target = []

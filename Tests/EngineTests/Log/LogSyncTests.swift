@@ -284,4 +284,27 @@ import Timeline
     #expect(try host.page().coverage.whole)
     host.client.close()
   }
+
+  /// Protects: what was sent before the log was read, and lies below its newest page, does not stay
+  /// last on the screen; it is shown once its gap is filled.
+  @Test(arguments: [10, 60, 400]) func whatLiesBelowTheNewestPageIsDone(_ later: Int) throws {
+    let host = try LogHost(kind(), pageLimit: 20)
+    host.echoes = false
+    for _ in 0..<5 { host.post() }
+    try host.client.connected()
+    host.alter = { request, answer in request.contains("get_entries") ? nil : answer }
+    _ = try host.client.perform(
+      Array(#"{"type":"send_message","conversation_id":"room","payload":"mine"}"#.utf8))
+    try host.run()
+    #expect(try host.client.state().operationsOpen == 1)
+    host.alter = { $1 }
+    for _ in 0..<later { host.post() }
+    try host.reconnect()
+    try host.sync()
+    #expect(try host.client.state().operationsOpen == 0)
+    #expect(try host.client.state().operationsStuck == 0)
+    for _ in 0..<3 { try host.sync(.older, want: 1_000) }
+    try host.expectWhole()
+    #expect(host.requests.count { $0.contains("send_message") } == 1)
+  }
 }
