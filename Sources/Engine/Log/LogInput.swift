@@ -73,6 +73,7 @@ struct LogInput {
   ) throws(StoreFailure) -> LogEntries {
     let entries = try LogEntries(
       push.items, from: ingest, of: record, in: book.table, offer: offer)
+    try noteUnknownDeletions(entries)
     let runs = entries.entries.split(separator: nil).map { $0.compactMap { $0 } }
     for (index, run) in runs.enumerated() {
       let isLowest = index == 0 && entries.entries.first.map { $0 != nil } ?? false
@@ -85,6 +86,16 @@ struct LogInput {
     }
     if runs.isEmpty || entries.hasHoles { effects.needsCatchUp = true }
     return entries
+  }
+
+  /// What is told to be deleted and is not stored may be among the unread ones that were counted.
+  func noteUnknownDeletions(_ entries: LogEntries) throws(StoreFailure) {
+    for case let entry? in entries.entries {
+      guard case .delete? = entry.change?.kind, let target = entry.change?.target,
+        try book.table.row(entry.id) == nil, try book.table.row(target) == nil
+      else { continue }
+      return try tx.unreadTable.noteUnreadUnknown(record.cid)
+    }
   }
 
   // MARK: The end of an input

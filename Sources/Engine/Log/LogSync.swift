@@ -296,6 +296,7 @@ struct LogSync {
     var stage = stage
     job.turn.pages &+= 1
     let entries = try LogEntries(page.items, from: ingest, of: input.record, in: input.book.table)
+    if case .after = stage.ask.place { try input.noteUnknownDeletions(entries) }
     let parts = entries.parts(of: page, to: stage.ask)
     let before = input.book.ranges
     let wasPresent = try isPresent(since: stage.walk.began)

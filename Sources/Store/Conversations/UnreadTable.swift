@@ -111,7 +111,7 @@ extension UnreadTable {
   }
 
   /// Something was read or deleted of which nothing is stored.
-  func noteUnreadUnknown(_ cid: Int64) throws(StoreFailure) {
+  package func noteUnreadUnknown(_ cid: Int64) throws(StoreFailure) {
     var tally = try tx.tally(cid)
     tally.went = tx.lsn
     switch source(of: tally, isOwn: tx.origin == .own) {

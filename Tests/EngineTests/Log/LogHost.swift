@@ -24,6 +24,8 @@ final class LogHost {
   var echoes = false
   /// The last message that the user has read, which the server tells of the conversation.
   var readTo: String?
+  /// How many its list says are unread; nil for a server without a list.
+  var unread: Int?
   /// What is sent is answered, and gets lost on the server.
   var drops = false
   private var clientIDs: [[UInt8]: String] = [:]
@@ -242,6 +244,16 @@ final class LogHost {
       guard let readTo else { return failed("unsupported") }
       return ok(
         "{\"conversation\":{\"conversation_id\":\"room\",\"last_read_message_id\":\"\(readTo)\"}}")
+    case "get_conversations":
+      guard let readTo, let unread, let last = server.log.last?.entry else {
+        return failed("unsupported")
+      }
+      return ok(
+        """
+        {"conversations":[{"conversation_id":"room","participant_ids":["me","you"],\
+        "last_read_message_id":"\(readTo)","unread_count":\(unread),\
+        "last_message":\(json(last))}],"total_count":1}
+        """)
     default:
       return failed("unsupported")
     }

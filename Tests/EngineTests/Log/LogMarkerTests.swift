@@ -79,4 +79,29 @@ import Testing
     try host.sync(.older, want: 100)
     #expect(try badge(host) == (3 + new, 3 + new))
   }
+
+  /// Protects: a deletion of a message that is not stored may be of one that the server counted.
+  @Test(arguments: [true, false]) func aDeletionOfWhatIsNotStoredIsAnEstimate(
+    _ isPushed: Bool
+  ) throws {
+    var kind = LogServerKind()
+    kind.hasStream = true
+    let host = try LogHost(kind, pageLimit: 10)
+    for _ in 0..<60 { host.post() }
+    try host.client.connected()
+    try host.sync()
+    (host.readTo, host.unread) = ("m20", 40)
+    _ = try host.client.sync(SyncRequest(conversation: [], kind: .conversations))
+    try host.run()
+    func unread() throws -> (Int, Bool) {
+      let row = try #require(try host.client.conversation(Array("room".utf8)).rows.first)
+      return (row.unread, row.flags & ConversationFlags.unreadExact != 0)
+    }
+    let before = try unread()
+    #expect(before.0 == 40)
+    #expect(before.1)
+    host.change(.delete, of: "m30", pushes: isPushed)
+    if isPushed { try host.run() } else { try host.sync() }
+    #expect(try !unread().1)
+  }
 }
