@@ -47,10 +47,11 @@ for qos, result in enumerate(results):
         result.wait_for_publish(1)
     except RuntimeError as error:
         print(f"QoS {qos}: result {result.rc},", error)
+connected = threading.Event()
+writer.on_connect = lambda *rest: connected.set()
 writer.connect("127.0.0.1", PORT)
 writer.loop_start()
-while not writer.is_connected():
-    pass
+assert connected.wait(20)
 end = writer.publish("room", "the end", qos=1)
 end.wait_for_publish(20)
 assert last.wait(20)
