@@ -5,9 +5,10 @@
 # `SELECT ... (QRESYNC (validity modseq uids))` lists all flags and deletions since `modseq`.
 # Seen: with the mails, and without the index files, which Dovecot makes anew, UIDs and UIDVALIDITY
 # are the old ones, and HIGHESTMODSEQ starts low again: a restored backup of a Maildir, or a move of
-# it, is such a case. A client that asks from its old, higher number is answered that nothing changed,
-# until the new numbers have passed it; changes made in between it never gets. Compare the server's
-# HIGHESTMODSEQ with the stored one: a lower one calls for all flags. dbox gets a new UIDVALIDITY.
+# it, is such a case. A client that asks from its old, higher number is answered that nothing
+# changed, until the new numbers have passed it; changes made in between it never gets. Compare the
+# server's HIGHESTMODSEQ with the stored one: a lower one calls for all flags. dbox gets a new
+# UIDVALIDITY.
 set -eu
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -4,8 +4,8 @@
 # Guess: `del db[a:c]` deletes the keys that `db[a:c]` lists, and both leave out `c`, as slices of
 # Python do.
 # Seen: the list has both ends, and the deletion has neither, so it is not the deletion of what was
-# listed, and both ends stay. Who drops old messages up to a key keeps that one, and the first.
-# `del db[a:a]` deletes nothing, and `db[a:a]` lists `a`.
+# listed, and both ends stay. Who drops old messages up to a key keeps that one, and the first. `del
+# db[a:a]` deletes nothing, and `db[a:a]` lists `a`.
 set -eu
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

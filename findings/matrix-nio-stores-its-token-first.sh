@@ -4,10 +4,10 @@
 # Guess: with `store_sync_tokens` the token of a sync is stored after its events were handed to the
 # callbacks, so what a program could not store before it ended, or before a callback raised, comes
 # again after a restart.
-# Seen: it is stored first. A callback that raises ends the handing out: the rest of the room, and the
-# rooms after it, never get theirs, in this run or after a restart, since both go on behind them.
-# Rooms that were not reached do not even exist for the program. Do not let nio store tokens: store
-# `next_batch` yourself, with the rows, and give it to `sync(since=...)`.
+# Seen: it is stored first. A callback that raises ends the handing out: the rest of the room, and
+# the rooms after it, never get theirs, in this run or after a restart, since both go on behind
+# them. Rooms that were not reached do not even exist for the program. Do not let nio store tokens:
+# store `next_batch` yourself, with the rows, and give it to `sync(since=...)`.
 set -eu
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -1,11 +1,12 @@
 #!/bin/sh
 # Mosquitto 2.0.11 (Debian bookworm, 2.0.11-1.2+deb12u2), paho-mqtt 2.2.0 (PyPI), MQTT 5, QoS 1.
 #
-# Guess: when the queue of a persistent session is full (`max_queued_messages`, 1,000 by default), the
-# oldest messages give way, as in a ring; or the publisher is refused with "quota exceeded" (0x97).
-# Seen: the newest are dropped. The publisher is answered with success for each. The reader comes back
-# to a session that "is present", gets the oldest, and then what is sent next: the gap is in the
-# middle, between two messages that look like neighbours, and nothing on either side reports it.
+# Guess: when the queue of a persistent session is full (`max_queued_messages`, 1,000 by default),
+# the oldest messages give way, as in a ring; or the publisher is refused with "quota exceeded"
+# (0x97).
+# Seen: the newest are dropped. The publisher is answered with success for each. The reader comes
+# back to a session that "is present", gets the oldest, and then what is sent next: the gap is in
+# the middle, between two messages that look like neighbours, and nothing on either side reports it.
 set -eu
 folder=$(mktemp -d)
 server=

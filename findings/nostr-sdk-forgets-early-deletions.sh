@@ -6,10 +6,10 @@
 # Guess: of a deletion that names several events, those of its own author are deleted, and another's
 # event is left alone (NIP-09 leaves it to the reader to compare the authors).
 # Seen: a deletion that comes before its event is stored and has no effect: the event is then stored
-# and listed. Relays give the newest first, so a first sync meets each deletion before its event, and
-# shows what was deleted. By coordinate (tag `a`) the early deletion counts.
-# Seen: a deletion that also names another's event is refused as a whole, and deletes nothing; if that
-# event is not there yet, the same deletion is taken. So the order decides here, too.
+# and listed. Relays give the newest first, so a first sync meets each deletion before its event,
+# and shows what was deleted. By coordinate (tag `a`) the early deletion counts.
+# Seen: a deletion that also names another's event is refused as a whole, and deletes nothing; if
+# that event is not there yet, the same deletion is taken. So the order decides here, too.
 set -eu
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

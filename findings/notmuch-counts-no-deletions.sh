@@ -5,8 +5,9 @@
 # mirror that finds the same revision and the same UUID as before has nothing to do.
 # Guess: a command that leaves a mail's tags as they were does not list it as changed.
 # Seen: a mail that is deleted leaves the revision as it was, and no `lastmod:` query finds it. Only
-# the count, or the list of all ids, tells of it; after one deletion and one new mail the count does
-# not either. Adding a tag and taking it off in one command changes nothing, and raises the revision.
+# the count, or the list of all ids, shows it; after one deletion and one new mail the count does
+# not either. Adding a tag and taking it off in one command changes nothing, and raises the
+# revision.
 set -eu
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

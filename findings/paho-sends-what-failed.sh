@@ -2,10 +2,11 @@
 # paho-mqtt 2.2.0 (PyPI), Mosquitto 2.0.11 (Debian bookworm, 2.0.11-1.2+deb12u2).
 #
 # Guess: a `publish` whose result is the error MQTT_ERR_NO_CONN, and whose `wait_for_publish` raises
-# "Message publish failed", was not sent and will not be: an outbox keeps it and sends it again later.
-# Seen: that is so with QoS 0. With QoS 1 it is queued all the same and sent with the next connection,
-# and `is_published` raises as before, after the server has confirmed it. An outbox that sends it
-# again sends it twice; only `on_publish`, with the `mid` of the failed result, tells that it went.
+# "Message publish failed", was not sent and will not be: an outbox keeps it and sends it again
+# later.
+# Seen: that is so with QoS 0. With QoS 1 it is queued all the same and sent with the next
+# connection, and `is_published` raises as before, after the server has confirmed it. An outbox that
+# sends it again sends it twice; only `on_publish`, with the `mid` of the failed result, reports it.
 set -eu
 folder=$(mktemp -d)
 server=

@@ -3,9 +3,9 @@
 #
 # Guess: an exception within `with db.write_batch() as batch:` drops the batch, as it rolls back a
 # transaction of sqlite3 or LMDB: all or nothing.
-# Seen: what was put before the exception is written, as a batch, and the exception goes on. A cursor
-# that was put first is stored without its messages. Only `write_batch(transaction=True)` drops it; a
-# batch of a prefixed database is no other.
+# Seen: what was put before the exception is written, as a batch, and the exception goes on. A
+# cursor that was put first is stored without its messages. Only `write_batch(transaction=True)`
+# drops it; a batch of a prefixed database is no other.
 set -eu
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

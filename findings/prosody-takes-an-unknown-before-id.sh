@@ -3,11 +3,11 @@
 #
 # Guess: a query of the archive with an id that is not there is refused with item-not-found, as
 # XEP-0313 asks for the form's fields `before-id`, `after-id` and `ids`, and for `<before/>`.
-# Seen: `after-id` is refused. `before-id` gives the first page where the storage is the default one,
-# files, and is refused with SQL. Of `ids`, unknown ones are left out, and the answer is complete.
+# Seen: `after-id` is refused. `before-id` gives the first page where the storage is files, as by
+# default, and is refused with SQL. Unknown `ids` are left out, and the answer is complete.
 # Guess: a room that offers the field `with` in its form lists the messages of that occupant.
-# Seen: the field is ignored: all messages are listed and counted.
-# A client needs `<before/>` and `<after/>` to learn of a lost id, and compares what `ids` gave.
+# Seen: the field is ignored: all messages are listed and counted. A client needs `<before/>` and
+# `<after/>` to learn of a lost id, and compares what `ids` gave.
 set -eu
 folder=$(mktemp -d)
 server=

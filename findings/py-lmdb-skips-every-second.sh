@@ -1,11 +1,13 @@
 #!/bin/sh
 # py-lmdb 3.0.0 (PyPI, lmdb).
 #
-# Guess: a loop over a cursor that deletes each key that it is given, by the cursor, deletes them all.
+# Guess: a loop over a cursor that deletes each key that it is given, by the cursor, deletes them
+# all.
 # Guess: `delete(key, value)` deletes the key only where it has that value.
-# Seen: `Cursor.delete` moves on to the next key and the loop moves on once more, so every second key
-# stays; backwards the loop ends after the first. `Transaction.delete` within the same loops deletes
-# all. The value is looked at in databases made with `dupsort` only, so elsewhere it guards nothing.
+# Seen: `Cursor.delete` moves on to the next key and the loop moves on once more, so every second
+# key stays; backwards the loop ends after the first. `Transaction.delete` within the same loops
+# deletes all. The value is looked at in databases made with `dupsort` only, so elsewhere it guards
+# nothing.
 set -eu
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -1,13 +1,13 @@
 #!/bin/sh
 # pycrdt 0.14.13 (PyPI, yrs 0.28.0).
 #
-# Guess: a document that got all updates of another is equal to it, in whatever order they came: that
-# is what such documents are for, and what pycrdt 0.13.1 does.
+# Guess: a document that got all updates of another is equal to it, in whatever order they came:
+# that is what such documents are for, and what pycrdt 0.13.1 does.
 # Guess: an update that came before the one that it needs is kept with the document.
-# Seen: with two shared types, 14 of the 24 orders of four updates give a document that lacks entries,
-# for good, while text that comes after them is shown. Nothing tells of it. Only an exchange of
-# states brings the rest, so one is needed after each burst, not only after a connection began. Since
-# yrs 0.27.0 an update may be taken in ahead of those before it (y-crdt, issue 632).
+# Seen: with two shared types, 14 of the 24 orders of four updates give a document that lacks
+# entries, for good, while text that comes after them is shown. Nothing reports it. Only an exchange
+# of states brings the rest, so one is needed after each burst, not only after a connection began.
+# Since yrs 0.27.0 an update may be taken in ahead of those before it (y-crdt, issue 632).
 # Seen (0.13.1 as well): `get_update()` leaves out what waits for an earlier update. A document that
 # is stored so, and opened again, has lost it.
 set -eu

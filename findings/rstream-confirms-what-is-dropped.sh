@@ -1,14 +1,15 @@
 #!/bin/sh
 # rstream 1.1.1 (PyPI), RabbitMQ 3.10.8 (Debian bookworm, 3.10.8-1.1+deb12u1), streams.
 #
-# Guess: a publishing id marks a repetition: of one publisher's messages with the same id the first is
-# stored, and ids may come in any order, as those of NATS may.
+# Guess: a publishing id marks a repetition: of one publisher's messages with the same id the first
+# is stored, and ids may come in any order, as those of NATS may.
 # Guess: `publisher_name`, which each `send` of rstream takes, is the publisher of that message.
 # Seen: the server stores only an id above the highest one of the publisher, and confirms the others
 # as it confirms what it stored. A send that overtakes another in an outbox makes the other vanish.
-# Seen: rstream names the first publisher of a stream for all that one `Producer` sends there. Another
-# user's messages, and those without a name and an id, which rstream numbers from 1, are compared with
-# the ids of the first one: they are confirmed, and not stored. Use one `Producer` for each name.
+# Seen: rstream names the first publisher of a stream for all that one `Producer` sends there.
+# Another user's messages, and those without a name and an id, which rstream numbers from 1, are
+# compared with the ids of the first one: they are confirmed, and not stored. Use one `Producer` for
+# each name.
 set -eu
 folder=$(mktemp -d)
 names=''
@@ -89,8 +90,8 @@ async def case(number, *sends, producers=1):
 
 
 async def main():
-    print("ids 5, 3, 5, 6:", await case(1, ("eva", 5, "m5"), ("eva", 3, "m3"), ("eva", 5, "m5 again"),
-                                         ("eva", 6, "m6")))
+    print("ids 5, 3, 5, 6:", await case(
+        1, ("eva", 5, "m5"), ("eva", 3, "m3"), ("eva", 5, "m5 again"), ("eva", 6, "m6")))
     both = ("eva", 5, "eva 5"), ("jan", 1, "jan 1")
     print("two names, one producer:", await case(2, *both))
     print("two names, two producers:", await case(3, *both, producers=2))

@@ -1,12 +1,13 @@
 #!/bin/sh
 # Synapse 1.163.2 (PyPI, matrix-synapse).
 #
-# Guess: a transaction id is known again for the same device and path only, as the specification says
-# (Client-Server API 1.7, "Transaction identifiers"), so a redaction, or a reaction, may have the id
-# that its message had: the client's own id of it, say.
+# Guess: a transaction id is known again for the same device and path only, as the specification
+# says (Client-Server API 1.7, "Transaction identifiers"), so a redaction, or a reaction, may have
+# the id that its message had: the client's own id of it, say.
 # Seen: the scope is the device and the room. The redaction is answered with 200 and the id of the
-# message, and nothing is redacted; the reaction likewise, and it does not exist. A client that makes
-# its ids from the message alone shows as done what was never done. In another room the id is free.
+# message, and nothing is redacted; the reaction likewise, and it does not exist. A client that
+# makes its ids from the message alone shows as done what was never done. In another room the id is
+# free.
 set -eu
 folder=$(mktemp -d)
 server=

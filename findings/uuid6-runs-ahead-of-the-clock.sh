@@ -1,12 +1,12 @@
 #!/bin/sh
 # uuid6 2025.0.1 (PyPI).
 #
-# Guess: the time in a UUID of version 7 is that of its making, and those of one millisecond are kept
-# in order by a counter in the bits that the standard (RFC 9562, 6.2) leaves for it.
-# Seen: `uuid7()` has no counter. Each id gets a millisecond of its own: the last one and one more, if
-# the clock is not beyond that. 20,000 ids made at once are up to 20 seconds ahead of the clock, and
-# the next process, which does not know of them, gives ids that sort before them. A mark "read up to
-# this id" hides messages that come later.
+# Guess: the time in a UUID of version 7 is that of its making, and those of one millisecond are
+# kept in order by a counter in the bits that the standard (RFC 9562, 6.2) leaves for it.
+# Seen: `uuid7()` has no counter. Each id gets a millisecond of its own: the last one and one more,
+# if the clock is not beyond that. 20,000 ids made at once are up to 20 seconds ahead of the clock,
+# and the next process, which does not know of them, gives ids that sort before them. A mark "read
+# up to this id" hides messages that come later.
 set -eu
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

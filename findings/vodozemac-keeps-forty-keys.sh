@@ -5,8 +5,8 @@
 # missing: the keys of those that were jumped over are kept.
 # Seen: the keys of the newest 40 are kept. When the 60th message is opened first, the first 19 can
 # never be opened. A message behind more than 2,000 that are missing cannot be opened yet, and opens
-# once enough of them came. A device that reads its inbox from the newest end loses keys of rooms, so
-# what Olm carries is to be opened in the order of arrival, before the rest is shown.
+# once enough of them came. A device that reads its inbox from the newest end loses keys of rooms,
+# so what Olm carries is to be opened in the order of arrival, before the rest is shown.
 set -eu
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
