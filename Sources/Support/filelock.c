@@ -108,11 +108,16 @@ int64_t tideline_read_start(
   return got;
 }
 
+/* By name, not by closing alone: a program that another thread is about to start has a copy of the
+   descriptor until its `exec`, and would keep the file locked for as long. */
 void tideline_unlock_file(int descriptor) {
+  struct flock lock = {
+      .l_type = F_UNLCK, .l_whence = SEEK_SET, .l_start = locked_byte, .l_len = 1};
   pthread_mutex_lock(&held_mutex);
   for (size_t i = 0; i < held_count; i++) {
     if (held[i] != descriptor) continue;
     held[i] = held[--held_count];
+    fcntl(descriptor, F_OFD_SETLK, &lock);
     close(descriptor);
     break;
   }
