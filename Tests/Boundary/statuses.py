@@ -26,6 +26,9 @@ UNREACHED = {
     ("tl_window_fill", "TL_E_STORAGE"): "it notes what the next poll asks for",
     ("tl_window_show", "TL_E_STORAGE"): "what its request needs to know is in memory by then",
     ("tl_items_show", "TL_E_STORAGE"): "as `tl_window_show`",
+    ("tl_client_reacquire", "TL_E_TOO_NEW"): "another process of a later version has written the "
+                                             "file since",
+    ("tl_file_watch", "TL_E_STORAGE"): "the system has no descriptor left",
 }
 FRAME, DIFF, TEXT = c.POINTER(c.Frame), c.POINTER(c.Diff), c.POINTER(c.Text)
 NOBODY, NEVER = f"{MARK}-nobody", 1 << 40
