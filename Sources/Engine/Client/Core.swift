@@ -72,7 +72,10 @@ final class Core: Sendable {
     self.signal = signal
   }
 
-  var store: MessageStore { held.withLock { $0 } }
+  // Inlined, it is there once for each kind of answer.
+  var store: MessageStore {
+    @inline(never) get { held.withLock { $0 } }
+  }
 
   /// False where it was closed.
   func close() -> Bool {
@@ -234,8 +237,8 @@ final class Core: Sendable {
       let look = { (rx: ReadTransaction) throws(Failure) in
         try body(Reading(rx, fresh: board.fresh, permille: board.permille, scheme: board.scheme))
       }
-      if takesLong { return try store.readBeside(failure: { Failure($0) }, look) }
-      return try store.read(failure: { Failure($0) }, look)
+      if takesLong { return try board.store.readBeside(failure: { Failure($0) }, look) }
+      return try board.store.read(failure: { Failure($0) }, look)
     } catch {
       throw try cause(of: error)
     }
@@ -246,6 +249,7 @@ final class Core: Sendable {
     var fresh: FreshRanges
     var permille: [UInt64: UInt32]
     let scheme: PositionScheme
+    let store: MessageStore
   }
 
   /// In `reading` it would be there once for each kind of answer, as would what follows.
@@ -253,7 +257,8 @@ final class Core: Sendable {
   private func board() throws(Failure) -> Board {
     try ensureOpen()
     var board = Board(
-      fresh: FreshRanges(), permille: [:], scheme: PositionScheme(config.profile, overlapUs: 0))
+      fresh: FreshRanges(), permille: [:], scheme: PositionScheme(config.profile, overlapUs: 0),
+      store: store)
     snapshot.withLock { snapshot in
       board.permille = snapshot.permille
       board.fresh = snapshot.fresh
