@@ -255,6 +255,8 @@ for name in ORDINARY:
               "the disk gives other bytes")
     if name in WRITES:
         gives(name, "TL_E_FULL", "the disk is full", call(name, broken), "the disk is full")
+for words in ("a quota is used up", "the file may not grow"):
+    gives("tl_client_send", "TL_E_FULL", words, call("tl_client_send", connected), words)
 
 
 def closed(function):
