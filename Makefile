@@ -35,7 +35,7 @@ TESTS := TL_TESTED=1 SWT_SWIFT_ERROR_BACKTRACING_ENABLED=0 $(SWIFT) test --scrat
 .DEFAULT_GOAL := lib
 .PHONY: storage storage-setup lib setup check quick nightly fmt format tidy tables header build test symbols abi \
   abi-accept abidiff c py py-run probe-test probe-run matrix xmpp ejabberd nats jmap interop statuses types swift-boundary screens sim sim-bin \
-  sim-test sim-storage sim-commits sim-each-commit sim-retention sim-log import-kill sim-known sim-smoke sim-faults \
+  sim-test sim-storage sim-commits sim-each-commit sim-retention sim-log import-kill handover sim-known sim-smoke sim-faults \
   sim-long sim-traces hostile faults asan tsan fuzz search-model bench bench-count bench-growth bench-retention \
   bench-rows bench-search bench-syscalls bench-worst bench-weight bench-page bench-setup server examples docs-lint demo \
   terminal terminal-test screenshots test-build test-swift test-install asan-swift size install uninstall clean \
@@ -240,6 +240,12 @@ sim-log: sim-bin
 import-kill: lib
 	@TIDELINE_LIBRARY=$(CURDIR)/$(LIB)/libtideline.so.1 PYTHONPATH=examples/python/src:Tests/Boundary \
 	  TL_IMPORT_MESSAGES=200000 TL_IMPORT_KILLS=50 $(PYTHON) -m unittest -v test_import.Import.test_killed_and_resumed
+
+## 2,000 hand-overs of one file between two processes, with kills; `make py` does 200.
+handover: lib
+	@TIDELINE_LIBRARY=$(CURDIR)/$(LIB)/libtideline.so.1 PYTHONPATH=examples/python/src:Tests/Boundary \
+	  TL_HANDOVERS=2000 $(PYTHON) -m unittest -v \
+	  test_handover.HandOver.test_hundreds_of_hand_overs_with_kills_lose_nothing
 
 ## Seeds that failed once.
 sim-known: sim-bin

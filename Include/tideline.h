@@ -33,7 +33,8 @@
 
     Statuses: a function may return #TL_OK, #TL_E_INVALID (as for NULL or a foreign handle), and
     what it lists. In addition:
-    - on a client, window, list, items or work #TL_E_CLOSED, but for #tl_client_event_fd;
+    - on a client, window, list, items or work #TL_E_CLOSED, and #TL_E_RELEASED after
+      #tl_client_release, but for #tl_client_event_fd;
     - #TL_E_TOO_NEW where it takes a struct with `struct_size`;
     - #TL_E_DAMAGED where #TL_E_STORAGE is listed;
     - #TL_E_INTERNAL;
@@ -123,6 +124,7 @@ enum {
   TL_E_FULL = -20,        ///< The disk, or a bounded list, is full.
   TL_E_NO_SLOT = -21,     ///< The file has no key of this kind.
   TL_E_CODE = -22,        ///< A recovery code with a typing error.
+  TL_E_RELEASED = -23,    ///< The file was given up: call #tl_client_reacquire first.
   TL_E_INTERNAL = -99     ///< A broken invariant. The client is now closed.
 };
 
@@ -510,6 +512,35 @@ TL_API void tl_client_free(tl_client *client);
     the rest.
     @return #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status tl_client_wipe(tl_client *client);
+
+/** Gives the file up for another process. When it returns, this process holds no lock and no
+    descriptor of the file and its log.
+
+    It waits for calls that have begun. The connection ends, as by #tl_client_disconnected. Until
+    #tl_client_reacquire
+    - every call that needs the file returns #TL_E_RELEASED, on each thread, and changes nothing;
+    - windows, lists, items and work stay open, but a #tl_client_backup under way fails;
+    - the data key stays in locked memory.
+    @return #TL_NONE (given up before), #TL_E_UNSUPPORTED (a client in memory). */
+TL_API TL_CHECK tl_status tl_client_release(tl_client *client);
+
+/** Opens the file again, as it is now, without a key; a failure leaves the client as it was.
+
+    It never waits: #TL_E_LOCKED costs some system calls. Numbers of syncs, rows and changes go on.
+    The change feed and the next poll of each window, list and items have what others changed.
+    Report the next connection by #tl_client_connected.
+    @return #TL_NONE (not given up), #TL_E_LOCKED, #TL_E_MISMATCH (another file, or an older copy),
+        #TL_E_NOT_FOUND, #TL_E_NOT_OURS, #TL_E_TOO_NEW, #TL_E_STORAGE. */
+TL_API TL_CHECK tl_status tl_client_reacquire(tl_client *client);
+
+/** Gives a descriptor that becomes readable when a process lets go of the file, also by being
+    killed. The host closes it.
+
+    Get it, then try to open. On #TL_E_LOCKED poll it, read and ignore up to 4,096 bytes, and try
+    again. Also try each second: a network's file system may not tell. Any program that closes the
+    file wakes it.
+    @return #TL_E_NOT_FOUND, #TL_E_STORAGE (no descriptor is left). */
+TL_API TL_CHECK tl_status tl_file_watch(tl_view path, int32_t *out);
 
 /* Turn ----------------------------------------------------------------------------------------- */
 

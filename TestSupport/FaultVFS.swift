@@ -55,6 +55,7 @@ package final class FaultVFS: @unchecked Sendable {
     var failWriteCount = 0
     var fault = WriteFault.fail(SQLITE_IOERR | (3 << 8))
     var failSyncs = false
+    var failFolderSyncs = false
     var failReadAt: Int?
     var readFault: Int32 = 0
     var isFull = false
@@ -138,6 +139,11 @@ package final class FaultVFS: @unchecked Sendable {
   /// Syncs fail, or work again.
   package func failSyncs(_ fail: Bool) {
     plan.withLock { $0.failSyncs = fail }
+  }
+
+  /// A name that is taken away is gone from the folder, which cannot be synced.
+  package func failFolderSyncs(_ fail: Bool) {
+    plan.withLock { $0.failFolderSyncs = fail }
   }
 
   /// At the `n`-th write from now the process dies: of that write only the first
@@ -348,7 +354,9 @@ extension FaultVFS {
       let path = name.map { String(cString: $0) } ?? ""
       let event = DiskEvent(path: path, kind: .other, change: .delete)
       guard case .pass = vfs.judge(event) else { return SQLITE_IOERR | (10 << 8) }
-      return vfs.base.pointee.xDelete(vfs.base, name, sync)
+      let result = vfs.base.pointee.xDelete(vfs.base, name, sync)
+      let fails = sync != 0 && vfs.plan.withLock { $0.failFolderSyncs }
+      return result == SQLITE_OK && fails ? SQLITE_IOERR | (5 << 8) : result
     }
     vfs.pointee.xAccess = { owner($0).base.pointee.xAccess(owner($0).base, $1, $2, $3) }
     vfs.pointee.xFullPathname = {

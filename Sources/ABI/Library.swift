@@ -65,6 +65,7 @@ private func name(_ status: Int) -> StaticString {
   case TL_E_FULL: "TL_E_FULL"
   case TL_E_NO_SLOT: "TL_E_NO_SLOT"
   case TL_E_CODE: "TL_E_CODE"
+  case TL_E_RELEASED: "TL_E_RELEASED"
   case TL_E_INTERNAL: "TL_E_INTERNAL"
   default: "TL_E_UNKNOWN"
   }

@@ -42,3 +42,29 @@ public func tl_client_wipe(_ client: OpaquePointer?) -> tl_status {
     return status(TL_OK)
   }
 }
+
+@implementation @_cdecl("tl_client_release")
+public func tl_client_release(_ client: OpaquePointer?) -> tl_status {
+  unsafe boundary(client) { client throws(Failure) in
+    try client.release() ? status(TL_OK) : status(TL_NONE)
+  }
+}
+
+@implementation @_cdecl("tl_client_reacquire")
+public func tl_client_reacquire(_ client: OpaquePointer?) -> tl_status {
+  unsafe boundary(client) { client throws(Failure) in
+    try client.reacquire() ? status(TL_OK) : status(TL_NONE)
+  }
+}
+
+@implementation @_cdecl("tl_file_watch")
+public func tl_file_watch(
+  _ path: tl_view, _ out: UnsafeMutablePointer<Int32>?
+) -> tl_status {
+  unsafe out?.pointee = -1
+  return boundary { () throws(Failure) in
+    guard let out = unsafe out else { throw .invalid("out is NULL") }
+    unsafe out.pointee = try Client.watch(unsafe filePath(path))
+    return status(TL_OK)
+  }
+}

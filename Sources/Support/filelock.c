@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -84,6 +85,26 @@ int tideline_lock_file(const char *path, uint64_t device, uint64_t inode) {
   return result;
 }
 
+int tideline_is_locked(const char *path) {
+  int opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (opened < 0) return 0;
+  struct flock lock = {
+      .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = locked_byte, .l_len = 1};
+  int is_locked = fcntl(opened, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+  close(opened);
+  return is_locked;
+}
+
+int tideline_watch_file(const char *path) {
+  int made = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+  if (made < 0) return -1;
+  int watched = inotify_add_watch(made, path, IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF);
+  if (watched >= 0) return made;
+  int result = errno == ENOENT || errno == ENOTDIR ? -2 : -1;
+  close(made);
+  return result;
+}
+
 int64_t tideline_read_held(uint64_t device, uint64_t inode, uint8_t *out, size_t size) {
   int64_t got = -1;
   DIR *all = opendir("/proc/self/fd");
@@ -108,11 +129,16 @@ int64_t tideline_read_start(
   return got;
 }
 
+/* By name, not by closing alone: a program that another thread is about to start has a copy of the
+   descriptor until its `exec`, and would keep the file locked for as long. */
 void tideline_unlock_file(int descriptor) {
+  struct flock lock = {
+      .l_type = F_UNLCK, .l_whence = SEEK_SET, .l_start = locked_byte, .l_len = 1};
   pthread_mutex_lock(&held_mutex);
   for (size_t i = 0; i < held_count; i++) {
     if (held[i] != descriptor) continue;
     held[i] = held[--held_count];
+    fcntl(descriptor, F_OFD_SETLK, &lock);
     close(descriptor);
     break;
   }

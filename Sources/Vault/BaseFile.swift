@@ -3,6 +3,7 @@
 /// The header is read and written through it. Opening and closing the path in
 /// any other way would drop every POSIX lock that this process has on the file.
 internal import CSQLite
+internal import Glibc
 
 typealias SQLiteFile = UnsafeMutablePointer<sqlite3_file>
 typealias SQLiteVFS = UnsafeMutablePointer<sqlite3_vfs>
@@ -101,7 +102,17 @@ extension UnsafeMutablePointer where Pointee == sqlite3_file {
   @inline(__always)
   func write(_ from: UnsafeRawPointer, _ count: Int32, at offset: Int64) -> Int32 {
     guard let call = unsafe pointee.pMethods?.pointee.xWrite else { return Code.writeFailed }
-    return unsafe call(self, from, count, offset)
+    let result = unsafe call(self, from, count, offset)
+    guard result == Code.writeFailed, unsafe isOutOfRoom else { return result }
+    return SQLITE_FULL
+  }
+
+  /// Whether the last call failed for want of room that SQLite does not know: a quota, or the
+  /// greatest size of a file.
+  private var isOutOfRoom: Bool {
+    var number: Int32 = 0
+    let known = unsafe control(SQLITE_FCNTL_LAST_ERRNO, &number) == SQLITE_OK
+    return known && (number == EDQUOT || number == EFBIG)
   }
 
   func truncate(_ size: Int64) -> Int32 {

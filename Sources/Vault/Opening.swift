@@ -1,6 +1,7 @@
 /// How a vault finds what it opens: a file under a path, or a name on a storage of the host's.
 internal import Base
 internal import CSQLite
+internal import Support
 
 /// What was found and claimed, before SQLite reads its log.
 struct Opening {
@@ -13,14 +14,15 @@ struct Opening {
   static func file(_ config: VaultConfig) throws(VaultFailure) -> Opening {
     guard let base = unsafe sqlite3_vfs_find(config.baseVFS) else { throw .io(SQLITE_ERROR) }
     let vfsName = try unsafe SealedVFS.register(over: base, named: config.baseVFS)
-    let path = try unsafe fullPath(base, config.path)
+    let path =
+      if let kept = config.kept?.path { kept } else { try unsafe fullPath(base, config.path) }
     var isMade = false
     if case .missing = try FileStatus(path: path) {
       isMade = true
       guard config.create else { throw .notFound }
       try unsafe HeaderFile.make(base, path, config.key)
     }
-    let repair = try unsafe openCore(base, path, config.key)
+    let repair = try unsafe openCore(base, path, config)
     return Opening(repair: repair, vfsName: vfsName, isMade: isMade)
   }
 
@@ -39,7 +41,7 @@ struct Opening {
         guard config.create else { throw .notFound }
         try unsafe HeaderFile.make(base, file, log: path + "-wal", config.key)
       }
-      let opened = try HeaderFile.open(file, config.key)
+      let opened = try HeaderFile.open(file, config)
       let core = unsafe VaultCore(
         base: base, opened: opened, mainFile: file,
         hold: .name(session))
@@ -55,7 +57,7 @@ struct Opening {
 
   /// Takes the file, in this process and against others, and opens its header.
   private static func openCore(
-    _ base: SQLiteVFS, _ path: String, _ key: HostKey
+    _ base: SQLiteVFS, _ path: String, _ config: VaultConfig
   ) throws(VaultFailure) -> Repair {
     guard case .file(let identity, _, _) = try FileStatus(path: path) else { throw .notOurs }
     // Before the file is opened: closing it again would drop the locks of the
@@ -63,6 +65,8 @@ struct Opening {
     guard let claim = FileClaim(identity) else { throw .locked }
     // The same for a database of the host's own, which it may have locked.
     guard !HeaderFile.isHeldByAnother(identity) else { throw .notOurs }
+    // A try in vain opens it for reading only, which wakes nobody who waits for it.
+    guard unsafe tideline_is_locked(path) == 0 else { throw .locked }
     let file = try unsafe BaseFile(base, path, create: false)
     let lock = try FileLock(path, identity)
     try file.claim()
@@ -72,7 +76,7 @@ struct Opening {
     let isLeftOver = unfinished.identity == identity
     // SQLite finds the log by the file's name: under another one it would not see it.
     guard names <= (isLeftOver ? 2 : 1) else { throw .linked }
-    let opened = try HeaderFile.open(file, key)
+    let opened = try HeaderFile.open(file, config)
     let core = unsafe VaultCore(
       base: base, opened: opened, mainFile: file,
       hold: .file(claim, lock))

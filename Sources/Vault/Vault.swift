@@ -107,6 +107,15 @@ internal import Synchronization
     if let repair { unsafe repair.undo(base) }
   }
 
+  /// A descriptor that can be read once somebody has let go of the file; the caller closes it. Nil
+  /// where the system has none left.
+  package static func watch(_ path: String) throws(VaultFailure) -> Int32? {
+    guard !path.isEmpty, !path.utf8.contains(0) else { throw .io(SQLITE_CANTOPEN) }
+    let descriptor = unsafe tideline_watch_file(path)
+    if descriptor == -2 { throw .notFound }
+    return descriptor < 0 ? nil : descriptor
+  }
+
   /// A new `sqlite3 *` of the file. The caller closes it with `sqlite3_close`.
   /// There is one writer at a time: a second one is `locked`.
   package func connect(_ role: ConnectionRole) throws(VaultFailure) -> OpaquePointer {
@@ -146,6 +155,13 @@ internal import Synchronization
   }
 
   var core: VaultCore? { contents.withLock { $0.core } }
+
+  /// What opens the same file again once it was let go of; nil after the end.
+  package var kept: KeptFile? {
+    guard let core else { return nil }
+    return KeptFile(path: session == nil ? path : nil, fileId: core.fileId, keys: core.keys)
+  }
+
   static var sodiumIsReady: Bool { sodium_init() >= 0 }
 
   /// Returns when everything committed so far survives a power cut. May be called

@@ -31,6 +31,8 @@ package enum VaultFailure: Error, Equatable, Sendable {
   case notFound
   /// A file, or the log of one, is where a copy was to be made.
   case exists
+  /// The file is not the one that was let go of, or an older copy of it.
+  case replaced
   /// The disk is full.
   case full
   /// SQLite or the file system refused; the extended result code of SQLite.
@@ -55,6 +57,9 @@ package struct VaultConfig: Sendable {
   package static let systemVFS = "unix-excl"
   /// Keeps the bytes under the name that `path` is, in the place of a file.
   package var storage: (any HostStorage)?
+  /// What was kept of the file when it was let go of: nothing else is opened, and no key is asked
+  /// for.
+  package var kept: KeptFile?
 
   package init(
     path: String, key: HostKey, create: Bool = true, strict: Bool = false,
@@ -67,6 +72,14 @@ package struct VaultConfig: Sendable {
     self.isTentative = isTentative
     self.baseVFS = baseVFS
   }
+}
+
+/// A file that was let go of, to be opened again: which one it is, and its keys.
+package struct KeptFile: Sendable {
+  /// As SQLite had it, so that a change of folder leads nowhere else.
+  let path: String?
+  let fileId: [UInt8]
+  let keys: KeyMemory
 }
 
 /// What a connection is for. A vault has one writer, which alone checkpoints.

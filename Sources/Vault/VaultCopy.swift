@@ -7,6 +7,7 @@
 /// it.
 internal import Base
 internal import CSQLite
+internal import Glibc
 
 // All that changes is behind the lock.
 @safe package final class VaultCopy: @unchecked Sendable {
@@ -168,9 +169,12 @@ internal import CSQLite
     let name = HeaderFile.unfinishedName(path)
     guard try HeaderFile.publish(name, as: path) else { throw .exists }
     do throws(VaultFailure) {
+      // This syncs the folder, too.
       try unsafe HeaderFile.remove(base, name)
     } catch {
-      // The copy is whole and has its name; the next opening takes the other one away.
+      // A loss of power may take its name away: it is not done, and nobody has seen it yet.
+      _ = unsafe unlink(path)
+      throw error
     }
   }
 

@@ -470,7 +470,7 @@ static void library(void) {
     named += strcmp(tl_status_name(status), "TL_E_UNKNOWN") != 0;
   }
   CHECK(transient == 6);
-  CHECK(named == 28);
+  CHECK(named == 29);
   CHECK(tl_status_is_transient(TL_E_FULL) && !tl_status_is_transient(TL_E_KEY));
 }
 

@@ -64,6 +64,8 @@ FAULTS = {
     "the disk gives other bytes": lambda: (READ, _flipping()),
     "the disk cannot be written": lambda: (WRITE, _failing(errno.EIO)),
     "the disk is full": lambda: (WRITE, _failing(errno.ENOSPC)),
+    "a quota is used up": lambda: (WRITE, _failing(errno.EDQUOT)),
+    "the file may not grow": lambda: (WRITE, _failing(errno.EFBIG)),
 }
 
 

@@ -254,6 +254,31 @@ static void a_child_that_lives_on_keeps_no_file(void) {
   for (int i = 0; i < 2; i++) close(stay[i]), close(ready[i]);
 }
 
+/* A program that another thread of the host is about to start: it has the descriptors until `exec`,
+   and no handler of a fork has run in it. */
+static void a_child_before_exec_keeps_no_file(void) {
+  clean();
+  int stay[2];
+  CHECK(pipe(stay) == 0);
+  handles all = open_all(path);
+  send_one(all.client);
+  fflush(stdout);
+  pid_t child = _Fork();
+  if (child == 0) {
+    char byte;
+    close(stay[1]);
+    _exit(read(stay[0], &byte, 1) != 0); /* Until the end of the test. */
+  }
+  CHECK(child > 0);
+  free_all(all);
+  EXPECT(opened_elsewhere(), TL_OK);
+  all = open_all(path);
+  CHECK(row_count(all.client) == 1);
+  free_all(all);
+  for (int i = 0; i < 2; i++) close(stay[i]);
+  CHECK(waitpid(child, NULL, 0) == child);
+}
+
 /* ------------------------------------------------------------------------ */
 
 static void opens_its_own(handles *all) {
@@ -364,6 +389,7 @@ int main(int count, char **arguments) {
   RUN(no_end_of_a_child_loses_a_send);
   RUN(a_child_changes_nothing_of_its_parent);
   RUN(a_child_that_lives_on_keeps_no_file);
+  RUN(a_child_before_exec_keeps_no_file);
   RUN(a_child_opens_a_client_of_its_own);
   RUN(a_child_does_not_wait_for_the_threads_of_its_parent);
   clean();

@@ -26,6 +26,9 @@ UNREACHED = {
     ("tl_window_fill", "TL_E_STORAGE"): "it notes what the next poll asks for",
     ("tl_window_show", "TL_E_STORAGE"): "what its request needs to know is in memory by then",
     ("tl_items_show", "TL_E_STORAGE"): "as `tl_window_show`",
+    ("tl_client_reacquire", "TL_E_TOO_NEW"): "another process of a later version has written the "
+                                             "file since",
+    ("tl_file_watch", "TL_E_STORAGE"): "the system has no descriptor left",
 }
 FRAME, DIFF, TEXT = c.POINTER(c.Frame), c.POINTER(c.Diff), c.POINTER(c.Text)
 NOBODY, NEVER = f"{MARK}-nobody", 1 << 40
@@ -252,6 +255,8 @@ for name in ORDINARY:
               "the disk gives other bytes")
     if name in WRITES:
         gives(name, "TL_E_FULL", "the disk is full", call(name, broken), "the disk is full")
+for words in ("a quota is used up", "the file may not grow"):
+    gives("tl_client_send", "TL_E_FULL", words, call("tl_client_send", connected), words)
 
 
 def closed(function):

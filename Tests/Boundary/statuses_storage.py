@@ -11,7 +11,6 @@ DictStorage = storage_check.find(f"{ROOT}/examples/storage/dict.py:DictStorage")
 
 
 WORDS = "another holder has taken the name over"
-TAKEN = {(name, WORDS, "TL_E_LOCKED") for name in ORDINARY}
 
 
 def taken(function):

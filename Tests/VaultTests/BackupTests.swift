@@ -256,6 +256,19 @@ struct BackupTests {
     try open(source.place.path).close()
   }
 
+  /// Protects: a copy that a loss of power may take away is not called done.
+  @Test func aFolderThatCannotBeSyncedIsAFailure() throws {
+    let disk = FaultVFS()
+    let source = try Source(disk: disk)
+    disk.failFolderSyncs(true)
+    #expect(throws: VaultFailure.io(SQLITE_IOERR | (5 << 8))) { try source.backUp() }
+    #expect(source.place.names == ["cache.db", "cache.db-wal"])
+    disk.failFolderSyncs(false)
+    try source.backUp()
+    #expect(try content(source.target) == expectedRows(0..<400))
+    source.close()
+  }
+
   /// Protects: a page of the file that does not open ends the copy.
   @Test func damageIsNotCopied() throws {
     let source = try Source()

@@ -22,8 +22,8 @@ extension Client {
       lines.append(.warn, "a call was refused", because: reason)
     case .storage, .linked, .noDescriptor, .host, .full, .damaged, .internal:
       lines.append(.error, "a call failed", code.map { Int64(clamping: $0) }, because: reason)
-    case .closed, .key, .noSlot, .code, .locked, .notOurs, .frame, .tooLarge, .notFound, .mismatch,
-      .offline, .timeout, .refused, .unavailable, .cancelled, .incomplete, .cut:
+    case .closed, .released, .key, .noSlot, .code, .locked, .notOurs, .frame, .tooLarge, .notFound,
+      .mismatch, .offline, .timeout, .refused, .unavailable, .cancelled, .incomplete, .cut:
       return
     }
     log(lines)

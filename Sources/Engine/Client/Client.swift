@@ -6,6 +6,7 @@
 package import Base
 internal import Store
 internal import Timeline
+internal import Vault
 internal import Wire
 
 package final class Client: Sendable {
@@ -67,6 +68,31 @@ package final class Client: Sendable {
 
   /// Destroys the data for good.
   package func wipe() throws(Failure) { try core.wipe() }
+
+  /// Gives the file up for another process; false where that was done before.
+  package func release() throws(Failure) -> Bool {
+    var lines = LogLines()
+    defer { log(lines) }
+    return try core.release(at: now(), logging: &lines)
+  }
+
+  /// Takes the file again; false where it was not given up.
+  package func reacquire() throws(Failure) -> Bool {
+    var lines = LogLines()
+    defer { log(lines) }
+    guard try core.reacquire(config.storeConfig, at: now(), logging: &lines) else { return false }
+    upkeep.withLock { $0 = IndexUpkeep() }
+    signalNews()
+    return true
+  }
+
+  /// A descriptor that can be read once somebody has let go of the file at `path`; the caller's.
+  package static func watch(_ path: String) throws(Failure) -> Int32 {
+    let found: Int32?
+    do throws(VaultFailure) { found = try Vault.watch(path) } catch { throw Failure(error) }
+    guard let found else { throw .noDescriptor }
+    return found
+  }
 
   func ensureOpen() throws(Failure) { try core.ensureOpen() }
 

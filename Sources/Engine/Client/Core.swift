@@ -42,12 +42,21 @@ final class CoreConfig: Sendable {
   }
 }
 
+/// Whether calls reach the file of a client.
+enum Availability {
+  case open
+  /// It was given up, for another process.
+  case released(KeptStore)
+  case closed
+}
+
 final class Core: Sendable {
   private let engine: Lock<SyncEngine>
-  let store: MessageStore
+  /// Another one after the file was given up and taken again.
+  private let held: Lock<MessageStore>
   let config: CoreConfig
   let signal: EventSignal
-  private let isClosed = Lock(false)
+  private let availability = Lock(Availability.open)
   /// What windows may know of the state machine without its lock.
   let snapshot: Lock<SharedSnapshot>
   /// Who looked at what, where not all is kept.
@@ -57,17 +66,23 @@ final class Core: Sendable {
 
   init(in store: MessageStore, engine: sending SyncEngine, signal: EventSignal) {
     config = engine.config
-    self.store = store
+    held = Lock(store)
     snapshot = engine.windows.snapshot
     self.engine = Lock(engine)
     self.signal = signal
   }
 
+  // Inlined, it is there once for each kind of answer.
+  var store: MessageStore {
+    @inline(never) get { held.withLock { $0 } }
+  }
+
   /// False where it was closed.
   func close() -> Bool {
-    let wasClosed = isClosed.withLock { closed in
-      defer { closed = true }
-      return closed
+    let wasClosed = availability.withLock { state in
+      if case .closed = state { return true }
+      state = .closed
+      return false
     }
     if wasClosed { return false }
     // Whoever is inside finishes first.
@@ -80,7 +95,7 @@ final class Core: Sendable {
 
   func wipe() throws(Failure) {
     try ensureOpen()
-    isClosed.withLock { $0 = true }
+    availability.withLock { $0 = .closed }
     defer { signal.set() }
     try engine.withLock { _ throws(Failure) in
       do throws(StoreFailure) {
@@ -95,8 +110,87 @@ final class Core: Sendable {
   }
 
   func ensureOpen() throws(Failure) {
-    if isClosed.withLock({ $0 }) { throw .closed }
+    switch availability.withLock({ $0 }) {
+    case .open: break
+    case .released: throw .released
+    case .closed: throw .closed
+    }
     if let failure = store.failure { throw failure }
+  }
+
+  // MARK: Hand-over
+
+  /// Closes the file and ends the connection; false where that was done before. Whoever is inside
+  /// finishes first.
+  ///
+  /// Rule protected: while it is given up nothing of the file is held, and no call reaches it. What
+  /// is known of it is read anew when it is taken again; what the host knows by number goes on.
+  func release(at now: Instant, logging lines: inout LogLines) throws(Failure) -> Bool {
+    var isDone = false
+    defer { if isDone { signal.set() } }
+    return try engine.withLock { engine throws(Failure) in
+      do throws(Failure) { try ensureOpen() } catch .released { return false }
+      let store = engine.store
+      if !store.isKept { throw .unsupported("a client in memory has no file") }
+      engine.memory.asked.now = now
+      engine.letGo(now)
+      defer { _ = leave(engine, &lines) }
+      guard let kept = store.release() else { throw .closed }
+      isDone = true
+      // A close on another thread has come before, or waits for this.
+      availability.withLock { if case .open = $0 { $0 = .released(kept) } }
+      return true
+    }
+  }
+
+  /// Opens the file again; false where it was not given up. After a failure it stays so.
+  func reacquire(
+    _ config: StoreConfig, at now: Instant, logging lines: inout LogLines
+  ) throws(Failure) -> Bool {
+    try engine.withLock { engine throws(Failure) in
+      guard case .released(let kept) = availability.withLock({ $0 }) else {
+        try ensureOpen()
+        return false
+      }
+      do throws(StoreFailure) {
+        let next = try MessageStore.open(config.again(kept), isTentative: true)
+        do throws(StoreFailure) {
+          engine.memory.asked.now = now
+          let later = try SyncEngine(self.config, in: next, after: engine)
+          next.accept()
+          next.endCopied()
+          engine = later
+        } catch {
+          next.refuse()
+          throw error
+        }
+        held.withLock { $0 = next }
+      } catch {
+        throw Failure(error)
+      }
+      engine.postAskedTimes()
+      for number in engine.windows.takeLeaving() { engine.closeWindow(number, at: now) }
+      _ = leave(engine, &lines)
+      let isClosed = availability.withLock { state in
+        guard case .released = state else { return true }
+        state = .open
+        return false
+      }
+      // Closed by another thread meanwhile, which closes what there is after this.
+      if isClosed { throw .closed }
+      return true
+    }
+  }
+
+  /// A window or a list was closed while the file was given up.
+  func closeLater(_ number: UInt64) {
+    engine.withLock { engine in
+      if case .released = availability.withLock({ $0 }) {
+        engine.windows.closeLater(number)
+      } else {
+        engine.closeWindow(number, at: engine.memory.asked.now)
+      }
+    }
   }
 
   /// Runs one input alone. The caller has asked the clock before, and logs once he holds nothing.
@@ -143,8 +237,8 @@ final class Core: Sendable {
       let look = { (rx: ReadTransaction) throws(Failure) in
         try body(Reading(rx, fresh: board.fresh, permille: board.permille, scheme: board.scheme))
       }
-      if takesLong { return try store.readBeside(failure: { Failure($0) }, look) }
-      return try store.read(failure: { Failure($0) }, look)
+      if takesLong { return try board.store.readBeside(failure: { Failure($0) }, look) }
+      return try board.store.read(failure: { Failure($0) }, look)
     } catch {
       throw try cause(of: error)
     }
@@ -155,6 +249,7 @@ final class Core: Sendable {
     var fresh: FreshRanges
     var permille: [UInt64: UInt32]
     let scheme: PositionScheme
+    let store: MessageStore
   }
 
   /// In `reading` it would be there once for each kind of answer, as would what follows.
@@ -162,7 +257,8 @@ final class Core: Sendable {
   private func board() throws(Failure) -> Board {
     try ensureOpen()
     var board = Board(
-      fresh: FreshRanges(), permille: [:], scheme: PositionScheme(config.profile, overlapUs: 0))
+      fresh: FreshRanges(), permille: [:], scheme: PositionScheme(config.profile, overlapUs: 0),
+      store: store)
     snapshot.withLock { snapshot in
       board.permille = snapshot.permille
       board.fresh = snapshot.fresh

@@ -7,6 +7,8 @@ package import Base
 package enum Failure: Error, Equatable, Sendable {
   case invalid(StaticText)
   case closed
+  /// The file was let go of, and is to be taken again first.
+  case released
   case storage(Int32)
   /// Another name leads to the file.
   case linked
@@ -66,6 +68,7 @@ extension Failure {
       .unsupported(let text), .notFound(let text), .full(let text), .tooNew(let text):
       text
     case .closed: "the client, window or list is closed"
+    case .released: "the file was let go of; call tl_client_reacquire first"
     case .storage: "SQLite or the file system refused"
     case .linked: "more than one name leads to the file (a hard link)"
     case .noDescriptor: "the system gave no event descriptor: too many files are open"

@@ -25,6 +25,7 @@ extension Failure {
     case .tooNew: self = .tooNew("the file is of a later version")
     case .notOurs: self = .notOurs
     case .closed: self = .closed
+    case .released: self = .released
     case .notFound: self = .notFound("there is no file at path")
     case .broken(let text): self = .internal(StaticText(text))
     }
@@ -44,6 +45,7 @@ extension Failure {
     case .linked: self = .linked
     case .notFound: self = .notFound("there is no file at path")
     case .exists: self = .invalid("a file, or its log, is at path already")
+    case .replaced: self = .mismatch("the file is another one than before, or an older copy")
     case .full: self = .noRoomOnDisk
     case .io(let code): self = .storage(code)
     }

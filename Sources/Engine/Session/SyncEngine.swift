@@ -14,37 +14,48 @@ final class SyncEngine {
   let memory: SyncMemory
   var lastLSN: UInt64
   var tracker: RequestTracker
-  var scheduler = SyncScheduler()
+  var scheduler: SyncScheduler
   /// Receipts pending for the server.
   var receipts = ReceiptQueue()
   /// Replies pending for updates.
   var acknowledgements = Acknowledgements()
   /// What the user did and the server has not confirmed.
   var outbox: Outbox
-  var subscriptions = Subscriptions()
+  var subscriptions: Subscriptions
   /// The open windows: what they ask goes first.
-  let windows = WindowRegistry()
+  let windows: WindowRegistry
   /// The server's list of conversations, as far as this connection has read it.
   var list = ListFreshness()
   /// Where what is committed now comes from: the host, but while a frame is taken.
   var origin = ChangeOrigin.own
   var typing = Typing()
   /// What the host is told of: counters, lines, and whether it should look.
-  var report = Report()
+  var report: Report
 
-  init(_ config: CoreConfig, in store: MessageStore) throws(StoreFailure) {
+  /// - Parameter old: whose file was given up: what the host knows by number goes on from it, and
+  ///   what the file says is read anew.
+  init(
+    _ config: CoreConfig, in store: MessageStore, after old: SyncEngine? = nil
+  ) throws(StoreFailure) {
     self.config = config
     self.store = store
     let facts = try store.read { rx throws(StoreFailure) in try rx.facts() }
     memory = SyncMemory(ServerKnowledge(config.profile, facts: facts))
     lastLSN = store.lsn
-    tracker = RequestTracker(
-      seed: config.seed,
-      pacing: AdaptivePacing(
-        configuredMs: config.requestTimeoutMs,
-        pageLimit: min(max(config.profile.pageLimit, 1), Limits.pageLimitMax)),
-      pendingMax: config.requestsMax)
-    outbox = Outbox(names: ClientNames(seed: config.seed ^ lastLSN))
+    scheduler = old?.scheduler ?? SyncScheduler()
+    subscriptions = old?.subscriptions ?? Subscriptions()
+    windows = old?.windows ?? WindowRegistry()
+    report = old?.report ?? Report()
+    tracker =
+      old?.tracker
+      ?? RequestTracker(
+        seed: config.seed,
+        pacing: AdaptivePacing(
+          configuredMs: config.requestTimeoutMs,
+          pageLimit: min(max(config.profile.pageLimit, 1), Limits.pageLimitMax)),
+        pendingMax: config.requestsMax)
+    outbox = Outbox(names: old?.outbox.names ?? ClientNames(seed: config.seed ^ lastLSN))
+    if let old { takeOver(old) }
     try recoverOperations()
   }
 

@@ -272,4 +272,32 @@ extension SyncEngine {
     windows.snapshot.withLock { $0.typing.set(users, in: conversation) }
     report.tellHost()
   }
+
+  // MARK: Hand-over
+
+  /// The file was let go of, and with it the connection to the server.
+  func letGo(_ now: Instant) {
+    disconnected(now)
+    rememberSent()
+    scheduler.beginAgain()
+    report.logLines.append((.info, "the file was given up"))
+  }
+
+  /// Goes on from one whose file was let go of: another process may have written since.
+  func takeOver(_ old: SyncEngine) {
+    memory.retention.set(old.memory.retention.budget)
+    memory.asked.now = old.memory.asked.now
+    // What the board has of them is of the time before.
+    memory.fresh.empty()
+    report.logLines.append((.info, "the file was taken again"))
+    report.tellHost()
+  }
+
+  /// What windows show of the time of the last look at the server may be later now.
+  func postAskedTimes() {
+    for entry in windows.windows.values where !entry.conversation.isEmpty {
+      windows.note(asOfUs: asOfUs(.conversation(entry.conversation)), entry.conversation)
+    }
+    windows.noteList(asOfUs: asOfUs(.list))
+  }
 }

@@ -112,6 +112,8 @@ extension Client {
   func closeWindow(_ number: UInt64) {
     do {
       try input { engine, now throws(Failure) in engine.closeWindow(number, at: now) }
+    } catch .released {
+      core.closeLater(number)
     } catch {
       // The client is closed, and all its handles with it.
     }

@@ -95,6 +95,7 @@ final class WindowRegistry {
   var asksList: Bool { windows.values.contains { $0.asksList } }
 
   private(set) var windows: [UInt64: Entry] = [:]
+  private var leaving: [UInt64] = []
   private var next: UInt64 = 1
 
   /// Tells windows how the connection stands after an input.
@@ -186,6 +187,14 @@ final class WindowRegistry {
       snapshot.typing.close(number)
     }
     return entry
+  }
+
+  /// It is to be closed once the file was taken again: that may mark what was seen.
+  func closeLater(_ number: UInt64) { leaving.append(number) }
+
+  func takeLeaving() -> [UInt64] {
+    defer { leaving = [] }
+    return leaving
   }
 
   /// The host chose where what it shows may come from.

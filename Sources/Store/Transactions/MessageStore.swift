@@ -35,6 +35,8 @@ package final class MessageStore: Sendable {
   private struct Readers {
     var idle: [Connection] = []
     var isClosed = false
+    /// It was closed to be opened again.
+    var isReleased = false
   }
 
   private init(
@@ -70,6 +72,7 @@ package final class MessageStore: Sendable {
         path: path, key: key, create: create, strict: strict, isTentative: true)
       if let baseVFS { settings.baseVFS = baseVFS }
       settings.storage = config.storage
+      settings.kept = config.kept?.file
       let vault: Vault
       do throws(VaultFailure) { vault = try Vault.open(settings) } catch {
         throw StoreFailure(error)
@@ -82,6 +85,7 @@ package final class MessageStore: Sendable {
         let counters: Counters
         do throws(StoreFailure) {
           counters = try prepare(connection, binding: binding, cacheBytes: config.cacheBytes / 2)
+          if let kept = config.kept, counters.lsn < kept.lsn { throw .vault(.replaced) }
         } catch {
           // Before the vault, which closes after all its connections.
           connection.close()
@@ -140,9 +144,25 @@ package final class MessageStore: Sendable {
     if shut() { vault?.close() }
   }
 
+  /// The same for a file that is to be opened again; gives what opens it. Nothing of it is held
+  /// when this returns, and what is called on the store is `released`. In memory it does nothing.
+  package func release() -> KeptStore? {
+    guard let file = vault?.kept else { return nil }
+    let kept = KeptStore(file: file, lsn: lsn)
+    readers.withLock { $0.isReleased = true }
+    close()
+    return kept
+  }
+
+  /// It is in a file, or on a storage of the host's.
+  package var isKept: Bool { vault != nil }
+
+  /// What a call on the closed store is told.
+  private var ended: StoreFailure { readers.withLock { $0.isReleased ? .released : .closed } }
+
   /// Closes the store and destroys its file for good.
   package func wipe() throws(StoreFailure) {
-    guard shut() else { throw .closed }
+    guard shut() else { throw ended }
     do throws(VaultFailure) { try vault?.destroy() } catch {
       // Its lock and its keys are given up all the same, so that it can be opened again.
       vault?.close()
@@ -206,7 +226,7 @@ package final class MessageStore: Sendable {
     waiting.withLock { $0 += 1 }
     return try writer.withLock { (writer) throws(Failure) -> Result in
       waiting.withLock { $0 -= 1 }
-      guard let connection = writer.connection else { throw failure(.closed) }
+      guard let connection = writer.connection else { throw failure(ended) }
       let transaction = WriteTransaction(
         connection, counters: writer.counters, rules: rules, positionKind: positionKind,
         digest: contentDigest)
@@ -243,7 +263,7 @@ package final class MessageStore: Sendable {
   ) throws(Failure) -> Result {
     guard let vault else {
       return try writer.withLock { (writer) throws(Failure) -> Result in
-        guard let connection = writer.connection else { throw failure(.closed) }
+        guard let connection = writer.connection else { throw failure(ended) }
         return try snapshot(connection, counters: writer.counters, failure: failure, body)
       }
     }
@@ -307,7 +327,7 @@ package final class MessageStore: Sendable {
 
   private func takeReader(_ vault: Vault) throws(StoreFailure) -> Connection {
     let kept = try readers.withLock { (readers) throws(StoreFailure) -> Connection? in
-      guard !readers.isClosed else { throw .closed }
+      guard !readers.isClosed else { throw readers.isReleased ? .released : .closed }
       return readers.idle.popLast()
     }
     if let kept { return kept }
@@ -362,7 +382,7 @@ package final class MessageStore: Sendable {
   }
 
   private func keyFailure(_ failure: VaultFailure) -> StoreFailure {
-    readers.withLock { $0.isClosed } ? .closed : StoreFailure(failure)
+    readers.withLock { $0.isClosed } ? ended : StoreFailure(failure)
   }
 
   // MARK: Copies
@@ -371,7 +391,7 @@ package final class MessageStore: Sendable {
   package func copy(to path: String) throws(StoreFailure) -> VaultCopy? {
     guard let vault else { return nil }
     return try gate.enter { () throws(StoreFailure) in
-      guard !readers.withLock({ $0.isClosed }) else { throw .closed }
+      guard !readers.withLock({ $0.isClosed }) else { throw ended }
       do throws(VaultFailure) {
         let copy = try vault.copy(to: path)
         copies.withLock { $0.append(copy) }
@@ -385,7 +405,7 @@ package final class MessageStore: Sendable {
   /// True when the copy is whole and has its name.
   package func step(_ copy: VaultCopy) throws(StoreFailure) -> Bool {
     try gate.enter { () throws(StoreFailure) in
-      guard !readers.withLock({ $0.isClosed }) else { throw .closed }
+      guard !readers.withLock({ $0.isClosed }) else { throw ended }
       do throws(VaultFailure) { return try copy.step() } catch { throw StoreFailure(error) }
     }
   }
@@ -415,7 +435,7 @@ package final class MessageStore: Sendable {
   package func syncDurable() throws(StoreFailure) {
     guard let vault else { return }
     try gate.enter { () throws(StoreFailure) in
-      guard !readers.withLock({ $0.isClosed }) else { throw .closed }
+      guard !readers.withLock({ $0.isClosed }) else { throw ended }
       do throws(VaultFailure) { try vault.syncLog() } catch { throw StoreFailure(error) }
     }
   }

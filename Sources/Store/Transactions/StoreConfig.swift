@@ -1,6 +1,7 @@
 /// What a store has to know to be opened.
 package import Base
 internal import Text
+internal import Vault
 
 /// How a store is opened.
 package struct StoreConfig: Sendable {
@@ -15,6 +16,8 @@ package struct StoreConfig: Sendable {
   package var kind: Kind
   /// Keeps what would be in a file, under the name that `path` is.
   package var storage: (any HostStorage)?
+  /// What was kept of a file that was let go of.
+  package var kept: KeptStore?
   /// Bound to the file; another one is a mismatch.
   package var account: [UInt8]
   /// Bound to the file; also the name under which own reads are kept.
@@ -42,6 +45,25 @@ package struct StoreConfig: Sendable {
     self.positionKind = positionKind
     self.cacheBytes = cacheBytes == 0 ? 16 << 20 : cacheBytes
   }
+}
+
+extension StoreConfig {
+  /// The same file once more, which has to be there.
+  package func again(_ kept: KeptStore) -> StoreConfig {
+    var next = self
+    next.kept = kept
+    if case .file(let path, let key, _, let strict, let baseVFS) = kind {
+      next.kind = .file(path: path, key: key, create: false, strict: strict, baseVFS: baseVFS)
+    }
+    return next
+  }
+}
+
+/// A store that was let go of, to be opened again.
+package struct KeptStore: Sendable {
+  let file: KeptFile
+  /// The newest commit: a file that lacks it is an older copy.
+  let lsn: UInt64
 }
 
 /// Whose file it is, and what is known of the server of its messages.

@@ -24,6 +24,8 @@ package enum StoreFailure: Error, Equatable, Sendable {
   case notOurs
   /// The store was closed.
   case closed
+  /// The store was closed to be opened again.
+  case released
   /// No such file, and creating one was not allowed.
   case notFound
   /// A rule that the code itself guarantees does not hold.
@@ -38,6 +40,7 @@ package enum StoreFailure: Error, Equatable, Sendable {
     case (.sqlite(let x), .sqlite(let y)): x == y
     case (.full, .full), (.damaged, .damaged), (.tooNew, .tooNew): true
     case (.notOurs, .notOurs), (.closed, .closed), (.notFound, .notFound): true
+    case (.released, .released): true
     case (.mismatch(let x), .mismatch(let y)): x == y
     case (.broken(let x), .broken(let y)): x.description == y.description
     default: false
@@ -63,7 +66,7 @@ extension StoreFailure {
     case .tooNew: self = .tooNew
     case .notFound: self = .notFound
     case .wrongKey, .noSlot, .slotsFull, .lastSlot, .noSuchSlot, .locked, .linked, .exists,
-      .io:
+      .replaced, .io:
       self = .vault(failure)
     }
   }

@@ -42,7 +42,17 @@ int64_t tideline_read_held(uint64_t device, uint64_t inode, uint8_t *out, size_t
 int64_t tideline_read_start(
     const char *path, uint64_t device, uint64_t inode, uint8_t *out, size_t size);
 
-/** Closes what `tideline_lock_file` gave. */
+/** 1 where somebody has locked the file at `path` so. It is opened for reading only. */
+int tideline_is_locked(const char *path);
+
+/**
+ * Returns a descriptor that can be read once somebody who could write to the file at `path` has
+ * closed it, or its name was taken away; -1 where the system has none left, -2 where there is no
+ * such file.
+ */
+int tideline_watch_file(const char *path);
+
+/** Ends the lock and closes what `tideline_lock_file` gave. */
 void tideline_unlock_file(int descriptor);
 
 /**

@@ -21,9 +21,15 @@ enum HeaderFile {
   static let places: [Int64] = [0, Int64(FileFormat.copyBytes)]
 
   /// Reads both copies and opens the newer one that is whole.
-  static func open(_ file: BaseFile, _ key: HostKey) throws(VaultFailure) -> Opened {
+  static func open(_ file: BaseFile, _ config: VaultConfig) throws(VaultFailure) -> Opened {
     let (newest, broken) = try newest(of: file.read(FileFormat.pagesOffset, at: 0))
-    let keys = try newest.unlock(key)
+    let keys: KeyMemory
+    if let kept = config.kept {
+      guard kept.fileId == newest.fileId else { throw .replaced }
+      keys = kept.keys
+    } else {
+      keys = try newest.unlock(config.key)
+    }
     guard newest.isAuthentic(keys) else { throw .damaged }
     let flagged = newest.flags & HeaderFlag.initialized != 0
     let least = Int64(FileFormat.pagesOffset + FileFormat.pageBytes)

@@ -86,11 +86,17 @@ package struct KeySlot: Equatable, Sendable {
     let bound = bound(to: file)
     let nonce = Array(bytes[Self.nonceOffset..<Self.wrappedOffset])
     let sealed = Array(bytes[Self.wrappedOffset..<Self.labelOffset])
-    return unsafe KeyMemory { data in
-      unsafe crypto_aead_xchacha20poly1305_ietf_decrypt(
+    var isWrong = false
+    let keys = unsafe KeyMemory { data in
+      let result = unsafe crypto_aead_xchacha20poly1305_ietf_decrypt(
         data, nil, nil, sealed, UInt64(sealed.count), bound, UInt64(bound.count), nonce,
-        wrapping.bytes) == 0
+        wrapping.bytes)
+      isWrong = result != 0
+      return !isWrong
     }
+    // Without memory nothing was tried.
+    if keys == nil, !isWrong { throw .io(SQLITE_NOMEM) }
+    return keys
   }
 
   /// What a slot is bound to: the file it lies in and its own parameters.

@@ -1,5 +1,6 @@
 /// What needs no client, and errors.
 import CTidelineShared
+import Glibc
 import Testing
 import Tideline
 
@@ -77,6 +78,28 @@ import Tideline
       { _ = try window.poll() },
     ] as [() throws -> Void] {
       #expect(try error(call).status == Status(TL_E_CLOSED))
+    }
+  }
+
+  @Test func aFileIsHandedOver() throws {
+    try withFile { path in
+      let options = Client.Options(path: path, key: key)
+      let client = try caughtUp([message(1)], options)
+      let watch = try fileWatch(path)
+      var news = pollfd(fd: watch, events: Int16(POLLIN), revents: 0)
+      #expect(poll(&news, 1, 0) == 0)
+      #expect(try client.release())
+      #expect(poll(&news, 1, 0) == 1)
+      close(watch)
+      #expect(try error { _ = try client.state() }.status == Status(TL_E_RELEASED))
+      do {
+        let other = try Client(options)
+        #expect(try error { try client.reacquire() }.status == Status(TL_E_LOCKED))
+        #expect(try other.messages("c").map(\.id) == ["m1"])
+      }
+      #expect(try client.reacquire())
+      #expect(try !client.reacquire())
+      #expect(try client.messages("c").map(\.id) == ["m1"])
     }
   }
 

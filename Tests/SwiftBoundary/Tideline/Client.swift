@@ -72,6 +72,18 @@ public final class Client: @unchecked Sendable {
     tl_client_close(handle)
   }
 
+  /// Gives the file up for another process; false where that was done before.
+  @discardableResult
+  public func release() throws -> Bool {
+    try check(tl_client_release(handle)) == Status(TL_OK)
+  }
+
+  /// Opens the file again; false where it was not given up.
+  @discardableResult
+  public func reacquire() throws -> Bool {
+    try check(tl_client_reacquire(handle)) == Status(TL_OK)
+  }
+
   /// Destroys its data for good.
   public func wipe() throws {
     try check(tl_client_wipe(handle))
@@ -346,4 +358,11 @@ extension Client {
       }
     }
   }
+}
+
+/// A descriptor that can be read once somebody has let go of a file; the caller closes it.
+public func fileWatch(_ path: String) throws -> Int32 {
+  var out: Int32 = -1
+  try withViews([path]) { views in _ = try check(tl_file_watch(views[0], &out)) }
+  return out
 }

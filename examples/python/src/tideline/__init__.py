@@ -38,6 +38,7 @@ from .errors import (
     NotOursError,
     OfflineError,
     RefusedError,
+    ReleasedError,
     ResyncError,
     Status,
     StorageError,
@@ -49,6 +50,7 @@ from .errors import (
     last_error,
 )
 from .find import Asked, Counted, Found, Hit, Mark, Order, Progress, Unsearched, Work
+from .handover import file_watch, when_free
 from .items import Items
 from .keep import Budget, Imported, Room
 from .operations import Operation, OperationState, OperationWait, Performed, Typing
@@ -199,6 +201,7 @@ __all__ = [
     "Reaction",
     "Reader",
     "RefusedError",
+    "ReleasedError",
     "ResyncError",
     "Room",
     "Rows",
@@ -230,6 +233,7 @@ __all__ = [
     "WrongKeyError",
     "apply",
     "checksum",
+    "file_watch",
     "frame_account",
     "key_file",
     "keys",
@@ -238,6 +242,7 @@ __all__ = [
     "merge_messages",
     "recovery_code",
     "version",
+    "when_free",
 ]
 
 # What the library says is for whoever asks for it. Without this a program that sets up no logging

@@ -54,6 +54,7 @@ TL_E_INCOMPLETE = -19
 TL_E_FULL = -20
 TL_E_NO_SLOT = -21
 TL_E_CODE = -22
+TL_E_RELEASED = -23
 TL_E_INTERNAL = -99
 
 TL_TRUNCATES_UNKNOWN = 0
@@ -1406,7 +1407,9 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
         c_void_p, View, c_uint32, POINTER(c_uint64), POINTER(c_uint64)]),
     "tl_client_purge": (c_int32, [c_void_p, POINTER(c_void_p)]),
     "tl_client_quarantined": (c_int32, [c_void_p, View, c_uint64, c_uint32, POINTER(c_void_p)]),
+    "tl_client_reacquire": (c_int32, [c_void_p]),
     "tl_client_receive": (c_int32, [c_void_p, View]),
+    "tl_client_release": (c_int32, [c_void_p]),
     "tl_client_reopen_payloads": (c_int32, [c_void_p, View, POINTER(c_uint64)]),
     "tl_client_retain": (c_int32, [c_void_p, POINTER(Budget)]),
     "tl_client_room": (c_int32, [c_void_p, View, POINTER(Room)]),
@@ -1418,6 +1421,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tl_client_sync_status": (c_int32, [c_void_p, c_uint64, POINTER(SyncStatus)]),
     "tl_client_typing": (c_int32, [c_void_p, View, c_int32]),
     "tl_client_wipe": (c_int32, [c_void_p]),
+    "tl_file_watch": (c_int32, [View, POINTER(c_int32)]),
     "tl_frame_account": (c_int32, [View, POINTER(View)]),
     "tl_items_bits": (c_int32, [c_void_p, c_uint32, c_uint32, POINTER(c_uint64)]),
     "tl_items_find": (c_int32, [c_void_p, View, POINTER(c_uint32), POINTER(c_uint32)]),

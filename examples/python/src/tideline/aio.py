@@ -108,6 +108,7 @@ class Client(_Called):
         #: How often there was news.
         self.turns = 0
         self._running: asyncio.Task[None] | None = None
+        self._is_released = False
 
     async def __aenter__(self) -> Client:
         try:
@@ -117,9 +118,12 @@ class Client(_Called):
             raise
         self.connection = Connection(
             self.plain, self._connect, self.call, self._tell, self._backoff)
+        self._run()
+        return self
+
+    def _run(self) -> None:
         self._running = asyncio.ensure_future(self.connection.run())
         self._running.add_done_callback(lambda _: self._tell())
-        return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None,
@@ -130,10 +134,47 @@ class Client(_Called):
         await asyncio.wait({self._running})
         await self.call(self.plain.close)
         self._worker.is_closed = True
+        self._tell()
         self._worker.pool.shutdown(wait=False)
         if kind is None and not self._running.cancelled():
             # Why the connection ended for good, where no iterator has said so.
             self._running.result()
+
+    # Hand-over.
+
+    async def release(self) -> bool:
+        """Ends the connection and gives the file up for another process. Until ``reacquire`` each
+        call that needs the file raises ReleasedError; iterators, and syncs that are waited for,
+        pause. False where that was done before."""
+        if self._is_released:
+            return False
+        assert self._running is not None
+        self._is_released = True
+        self._running.cancel()
+        await asyncio.wait({self._running})
+        try:
+            return await self.call(self.plain.release)
+        except BaseException:
+            self._go_on()
+            raise
+
+    async def reacquire(self, timeout: float = 0.0) -> bool:
+        """Opens the file again and connects; waits up to ``timeout`` seconds while another process
+        has it. False where it was not given up."""
+        is_done = await self.call(self.plain.reacquire, timeout)
+        if self._is_released:
+            self._go_on()
+        return is_done
+
+    def _go_on(self) -> None:
+        self._is_released = False
+        self._run()
+        self._tell()
+
+    async def _held(self) -> None:
+        """Waits while the file is given up."""
+        while self._is_released and not self._worker.is_closed:
+            await self._news.wait()
 
     # News. Whoever waits takes the count before it reads, so nothing is missed in between.
 
@@ -154,6 +195,7 @@ class Client(_Called):
             ClosedError: The client was closed.
             TidelineError: The connection ended for good, and why.
         """
+        await self._held()
         running = self._running
         if running is None or running.cancelled() or self._worker.is_closed:
             raise ClosedError(Status.CLOSED, "the client was closed")
@@ -205,8 +247,10 @@ class Client(_Called):
         seen = (await self.state()).change_seq if after is None else after
         while True:
             turns = self.turns
+            await self._held()
             # Before the feed is read: what is committed after it is in the feed.
             now = (await self.state()).change_seq
+            await self._held()
             found = await self.call(self.plain.changes, seen, limit)
             if found.resync:
                 raise ResyncError(
@@ -231,6 +275,7 @@ class Client(_Called):
         try:
             while True:
                 turns = self.turns
+                await self._held()
                 status = await self.call(self.plain.sync_status, number)
                 if status.phase is SyncPhase.ENDED:
                     return status
@@ -356,6 +401,7 @@ class _Watched(_Called):
         """Each difference, without end; the list is brought along before it is given."""
         while True:
             seen = self._client.turns
+            await self._client._held()
             diff = await self.poll()
             if diff is not None:
                 yield diff

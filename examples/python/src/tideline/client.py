@@ -17,6 +17,7 @@ from .act import Acts
 from .conversations import ConversationList
 from .errors import Status, check
 from .find import Finds
+from .handover import HandOver
 from .keep import Keeps
 from .policy import ChooseFunction, policy_hook
 from .slots import KeyKind, Keys, Secret, secret_bytes
@@ -66,7 +67,7 @@ def _bytes(view: c.View) -> bytes:
     return ctypes.string_at(view.data, view.size) if view.size else b""
 
 
-class Client(Acts, Finds, Keeps, Keys):
+class Client(Acts, Finds, HandOver, Keeps, Keys):
     """A client on an encrypted file, or in memory.
 
     Any method may be called from any thread. The client opens no socket and starts no thread: say
@@ -150,6 +151,8 @@ class Client(Acts, Finds, Keeps, Keys):
         if choose is not None:
             self._hooks.append(policy_hook(choose))
             config.choose = self._hooks[-1]
+        is_file = path is not None and storage is None
+        self._path = os.path.abspath(texts[0]) if is_file else None
         self._storage, config.storage = storage_pointer(storage)
         check(c.library.tl_client_open(ctypes.byref(config), ctypes.byref(self._handle)))
 

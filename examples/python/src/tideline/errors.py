@@ -36,6 +36,7 @@ class Status(Word):
     FULL = -20
     NO_SLOT = -21
     CODE = -22
+    RELEASED = -23
     INTERNAL = -99
 
     @property
@@ -83,6 +84,10 @@ class NoSlotError(WrongKeyError):
 
 class CodeError(WrongKeyError):
     """A recovery code with a typing error; nothing was tried."""
+
+
+class ReleasedError(TidelineError):
+    """The file was given up by ``Client.release``; nothing changed."""
 
 
 class TooNewError(TidelineError):
@@ -170,6 +175,7 @@ _BY_STATUS: dict[Status, type[TidelineError]] = {
     Status.FULL: FullError,
     Status.NO_SLOT: NoSlotError,
     Status.CODE: CodeError,
+    Status.RELEASED: ReleasedError,
     Status.INTERNAL: InternalError,
 }
 

@@ -1,0 +1,90 @@
+"""One file for several processes, one after the other."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import select
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from . import _library as c
+from .errors import LockedError, NotFoundError, Status, check
+
+_T = TypeVar("_T")
+#: Not every file system says that a file was closed: it is looked at this often all the same.
+_LOOK_S = 1.0
+
+
+def file_watch(path: str | os.PathLike[str]) -> int:
+    """A descriptor that is readable once a process has let go of a file; close it by ``os.close``.
+    Get it, then try to open the file; where that raises LockedError, wait for the descriptor, read
+    what it has, and try again."""
+    text, out = os.fsencode(path), ctypes.c_int32()
+    check(c.library.tl_file_watch(c.view(text), ctypes.byref(out)))
+    return out.value
+
+
+def when_free(
+    path: str | os.PathLike[str], take: Callable[[], _T], timeout: float | None = None,
+) -> _T:
+    """Gives what ``take`` gives, which opens the file; waits where another process has it.
+
+    >>> client = tideline.when_free(path, lambda: tideline.Client(path, key, user_id="eva"), 5.0)
+
+    Args:
+        timeout: Seconds to wait at most; None for as long as it takes.
+
+    Raises:
+        LockedError: Another process had the file all the time.
+    """
+    ends = None if timeout is None else time.monotonic() + timeout
+    try:
+        watch = file_watch(path)
+    except NotFoundError:
+        return take()
+    try:
+        while True:
+            try:
+                return take()
+            except LockedError:
+                left = _LOOK_S if ends is None else min(_LOOK_S, ends - time.monotonic())
+                if left <= 0:
+                    raise
+                if select.select([watch], [], [], left)[0]:
+                    os.read(watch, 4_096)
+    finally:
+        os.close(watch)
+
+
+class HandOver:
+    """Giving the file of a client up, and taking it again."""
+
+    _handle: ctypes.c_void_p
+    #: Where the file is; None in memory and on a storage.
+    _path: bytes | None
+
+    def release(self) -> bool:
+        """Gives the file up, so that another process can open it, and ends the connection. Until
+        ``reacquire`` each call that needs the file raises ReleasedError. False where that was done
+        before."""
+        return check(c.library.tl_client_release(self._handle)) == Status.OK
+
+    def reacquire(self, timeout: float = 0.0) -> bool:
+        """Opens the file again as it is now; then report the next connection. Windows and lists go
+        on, and their next poll has what others changed. False where it was not given up.
+
+        Args:
+            timeout: Seconds to wait at most while another process has the file.
+
+        Raises:
+            LockedError: Another process has it. The client stays as it was, as after any failure.
+            MismatchError: Another file is there, or an older copy.
+        """
+        def take() -> bool:
+            return check(c.library.tl_client_reacquire(self._handle)) == Status.OK
+
+        if timeout <= 0 or self._path is None:
+            return take()
+        return when_free(os.fsdecode(self._path), take, timeout)
