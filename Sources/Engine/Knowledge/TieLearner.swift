@@ -103,16 +103,15 @@ struct TieLearner {
     }
   }
 
-  /// Conversations with a page that waited for what is known now, each named once: nothing else
-  /// may ask for their next page.
-  mutating func takeTaught() -> [Int64] {
-    if isUnstable { return [] }
+  /// Other conversations with a page that waited for what is known now, each named once: nothing
+  /// else may ask for their next page.
+  mutating func takeTaught(besides cid: Int64) -> [Int64] {
     var found: [Int64] = []
     for listing in Listing.allCases where descends(listing) != nil {
       for index in waiting[listing, default: []].indices {
         guard let page = waiting[listing]?[index], !page.isNamed else { continue }
         waiting[listing]?[index].isNamed = true
-        if !found.contains(page.cid) { found.append(page.cid) }
+        if page.cid != cid, !found.contains(page.cid) { found.append(page.cid) }
       }
     }
     return found

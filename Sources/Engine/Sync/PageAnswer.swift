@@ -22,6 +22,8 @@ struct PageAnswer {
   var aside = SetAside()
   /// Something came another way that a claim ends below: another catch-up is to follow.
   var isBehind = false
+  /// Other conversations: how their pages are listed is known by this one, and one waits for it.
+  var taught: [[UInt8]] = []
 
   init(issued: UInt64, asked: Int) {
     self.issued = issued

@@ -34,6 +34,9 @@ extension PageMerge {
   ) throws(StoreFailure) {
     guard scheme.learnsTies else { return }
     if memory.ties.isUnstable { return try noteUntaught(ingested) }
+    for cid in memory.ties.takeTaught(besides: record.cid) {
+      if let other = try tx.conversation(cid: cid) { answer.taught.append(other.id) }
+    }
     for page in memory.ties.takeWaiting(in: record.cid) {
       try arrange(page.time, by: page.shown, new: [], waited: page)
     }

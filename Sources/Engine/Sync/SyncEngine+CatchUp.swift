@@ -234,18 +234,7 @@ extension SyncEngine {
       becameLive(job)
     }
     if effects.answer.isBehind { scheduler.markPending(job.request.conversation) }
-    askForTheTaught()
-  }
-
-  /// What a page has told of how pages are listed goes for those of other conversations that
-  /// waited for it: the next page there puts their rows in order.
-  private func askForTheTaught() {
-    for cid in memory.ties.takeTaught() {
-      guard let known = try? store.read({ rx throws(StoreFailure) in try rx.conversation(cid: cid) }),
-        memory.live.isLive(known.id)
-      else { continue }
-      catchUp(known.id)
-    }
+    for other in effects.answer.taught where memory.live.isLive(other) { catchUp(other) }
   }
 
   /// A page has shown what came another way. To the other runs of the conversation that are under
