@@ -52,6 +52,7 @@ from .find import Asked, Counted, Found, Hit, Mark, Order, Progress, Unsearched,
 from .items import Items
 from .keep import Budget, Imported, Room
 from .operations import Operation, OperationState, OperationWait, Performed, Typing
+from .salvage import salvage
 from .slots import KeyKind, KeySlot, keys, recovery_code
 from .storage import LeaseLost, NoRoom, Object, Storage
 from .values import (
@@ -237,6 +238,7 @@ __all__ = [
     "merge_deltas",
     "merge_messages",
     "recovery_code",
+    "salvage",
     "version",
 ]
 
