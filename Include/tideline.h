@@ -1953,7 +1953,8 @@ typedef struct tl_progress {
     @param ms About how many milliseconds, max 60,000; 0: as little as possible.
     @return #TL_NONE when nothing is left to do, #TL_E_NOT_FOUND (search was switched off),
         #TL_E_DAMAGED (#tl_search_check: the index was wrong; #tl_client_backup: a page cannot be
-        decrypted), #TL_E_INVALID (#tl_client_backup: a file is at `path` now), #TL_E_INCOMPLETE
+        decrypted), #TL_E_INVALID (#tl_client_backup: a file is at `path` now), #TL_E_MISMATCH
+        (#tl_salvage: another account, user or kind of position), #TL_E_INCOMPLETE
         (#tl_client_import: an array has no end yet), #TL_E_STORAGE, #TL_E_FULL. */
 TL_API TL_CHECK tl_status tl_work_step(tl_work *work, uint32_t ms, tl_progress *out);
 
@@ -2320,6 +2321,16 @@ tl_client_export(tl_client *client, const tl_export *config, tl_work **out);
     @return #TL_E_INVALID (a file is at `path` or `path-wal`), #TL_E_LOCKED (another backup to `path`
         is under way), #TL_E_UNSUPPORTED (a client in memory), #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status tl_client_backup(tl_client *client, tl_view path, tl_work **out);
+
+/** Gives the work that reads what it can of a file, which need not open, into a new one at `path`,
+    which the same keys open (docs/howto/backup.md). The file is not changed; no client may have it.
+    What was lost is a gap. Progress is in pages, each counted twice.
+    @param config As for #tl_client_open. Hooks are not called, and dropped before this returns.
+    @return #TL_E_KEY, #TL_E_NO_SLOT, #TL_E_CODE, #TL_E_DAMAGED (both copies of the header),
+        #TL_E_NOT_OURS, #TL_E_TOO_NEW, #TL_E_LOCKED, #TL_E_NOT_FOUND, #TL_E_INVALID (a file is at
+        `path` or `path-wal`), #TL_E_UNSUPPORTED (in memory, or on a storage), #TL_E_STORAGE. */
+TL_API TL_CHECK tl_status
+tl_salvage(const tl_client_config *config, tl_view path, tl_work **out);
 
 /// Counters, and limits in use now. Those of frames and requests count since the opening.
 typedef struct tl_stats {

@@ -29,6 +29,22 @@ func open(_ pointer: UnsafePointer<tl_client_config>?) throws(Failure) -> Opaque
   }
 }
 
+/// Begins a salvage. The host's hooks are not called, and released before it returns; a storage is
+/// refused.
+func salvage(
+  _ pointer: UnsafePointer<tl_client_config>?, to path: tl_view
+) throws(Failure) -> Work {
+  let config = try unsafe read(pointer, zero: tl_client_config())
+  let storage = try unsafe StorageTable(config.storage)
+  let hooks = unsafe Hooks(config, storage)
+  defer { hooks.drop() }
+  if storage != nil { throw .unsupported("a storage; copy the bytes of its objects into files") }
+  let path = try unsafe filePath(path)
+  let key = try unsafe key(config)
+  defer { key.wipe() }
+  return try Salvaging.start(unsafe ClientConfig(config, key: key), to: path)
+}
+
 private func opened(_ config: tl_client_config, _ hooks: Hooks) throws(Failure) -> Client {
   let key = try unsafe key(config)
   // The engine keeps the reference, so this is the very memory that holds it.

@@ -123,6 +123,9 @@ private func readLog(
   guard result == SQLITE_OK else {
     unsafe out.initializeMemory(as: UInt8.self, repeating: 0, count: Int(count))
     if isWhole && result == Code.badData { return unsafe own.rejectFrames(from: number) }
+    if result == Code.badData && size == FileFormat.pageBytes, unsafe own.isReplacing {
+      return SQLITE_OK
+    }
     return result
   }
   if isWhole { unsafe own.pointee.whole_frame = number }

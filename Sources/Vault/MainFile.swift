@@ -62,7 +62,11 @@ private func readMain(
   let number = offset / pageBytes &+ 1
   let within = offset % pageBytes
   if within == 0 && Int64(count) == pageBytes {
-    return unsafe own.readPage(number, into: out.assumingMemoryBound(to: UInt8.self))
+    let page = unsafe out.assumingMemoryBound(to: UInt8.self)
+    let result = unsafe own.readPage(number, into: page)
+    guard result == Code.badData, unsafe own.isReplacing else { return result }
+    if number == 1 { unsafe writeFirstHundred(page, flags: own.pointee.flags) }
+    return SQLITE_OK
   }
   guard within &+ Int64(count) <= pageBytes else { return Code.readFailed }
   let page = unsafe own.pointee.unit

@@ -26,15 +26,15 @@ internal import Synchronization
   }
 
   private let path: String
-  private let base: SQLiteVFS
-  private let vfsName: String
+  let base: SQLiteVFS
+  let vfsName: String
   private let contents: Lock<Contents>
   /// Kept for after the end, when the files are closed.
   private let rejected: UInt32
   /// There was no file before.
   package let isMade: Bool
   /// The opening of a name on a storage of the host's.
-  private let session: StorageSession?
+  let session: StorageSession?
 
   private init(
     path: String, base: SQLiteVFS, vfsName: String, number: UInt64, writer: OpaquePointer,
@@ -154,6 +154,8 @@ internal import Synchronization
     return unsafe (base, try SealedVFS.register(over: base, named: name))
   }
 
+  var filePath: String { path }
+  var logPath: String { path + "-wal" }
   var core: VaultCore? { contents.withLock { $0.core } }
 
   /// What opens the same file again once it was let go of; nil after the end.

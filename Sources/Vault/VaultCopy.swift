@@ -180,7 +180,7 @@ internal import Glibc
 
   /// A log that lies there would be taken for that of the copy: an earlier file of the same keys
   /// may have left it.
-  private static func mustBeFree(_ path: String) throws(VaultFailure) {
+  static func mustBeFree(_ path: String) throws(VaultFailure) {
     guard try FileStatus(path: path) == .missing, try FileStatus(path: path + "-wal") == .missing
     else { throw .exists }
   }

@@ -39,6 +39,8 @@ enum FileHold: Sendable {
   let rejected = Atomic<UInt32>(0)
   /// The writer is copying pages from the log to the main file.
   let copying = Atomic<Bool>(false)
+  /// All of the file is being written over, so a page that does not open reads as an empty one.
+  let replacing = Atomic<Bool>(false)
   /// It is a copy under way, which is written without a log: until it is whole nobody sees it.
   let isCopy: Bool
   let openFiles = Atomic<Int>(0)

@@ -55,6 +55,12 @@ extension UnsafeMutablePointer where Pointee == tideline_file {
     return unsafe withVault { core in core.copying.load(ordering: .relaxed) } ?? false
   }
 
+  /// True while the writer writes over all of the file.
+  var isReplacing: Bool {
+    guard unsafe pointee.writer != 0 else { return false }
+    return unsafe withVault { core in core.replacing.load(ordering: .relaxed) } ?? false
+  }
+
   /// Calls `body` with the file's vault.
   @inline(__always)
   func withVault<Result>(_ body: (VaultCore) -> Result) -> Result? {

@@ -15,11 +15,12 @@ BIG = b" " * ((16 << 20) + 1)
 
 
 def opening(w, key=KEY, user=USER, path=None, flags=0, kind="struct", account="",
-            capabilities=0, server=0):
+            capabilities=0, server=0, key_kind=0):
     """The arguments of an opening."""
     profile = w.struct(c.Profile, flags=server, capabilities=capabilities)
     config = getattr(w, kind)(c.ClientConfig, path=path or w.path, key=w.view(key), user_id=user,
-                              flags=flags, account=account, profile=ctypes.pointer(profile._obj))
+                              flags=flags, account=account, key_kind=key_kind,
+                              profile=ctypes.pointer(profile._obj))
     return config, w.out()
 
 
@@ -64,6 +65,57 @@ opens("TL_E_UNSUPPORTED", "`TL_PROFILE_ORDER_NOT_TIME` without numbers", server=
 opens("TL_E_NOT_FOUND", "no file, and `TL_OPEN_EXISTING`", flags=2)
 opens("TL_E_STORAGE", "a folder that is not there", path=f"/{MARK}/{MARK}/{MARK}")
 opens("TL_E_FULL", "a new file on a full disk", fault="the disk is full")
+
+SALVAGE = "tl_salvage"
+
+
+def salvaging(w, name="saved", **more):
+    """The arguments of a salvage of the file."""
+    config, out = opening(w, **more)
+    return config, w.view(f"{w.folder}/{name}"), out
+
+
+def salvages(status, words, before=existing, **more):
+    def setup(w):
+        before(w)
+        return salvaging(w, **more)
+    gives(SALVAGE, status, words, setup)
+
+
+def headless(w):
+    """Changes both copies of the header."""
+    existing(w)
+    path = pathlib.Path(w.path)
+    data = bytearray(path.read_bytes())
+    for at in (70, 4_166):
+        data[at] ^= 1
+    path.write_bytes(data)
+
+
+def stranger(w):
+    """The salvage of a file of another user, at its end."""
+    existing(w)
+    config, path, out = salvaging(w, user=f"{MARK}-other")
+    assert c.library.tl_salvage(config, path, out) == 0
+    return w.keep(tideline.Work(None, out._obj))._handle, 60_000, w.struct(c.Progress)
+
+
+salvages("TL_OK", "a file whose pages were changed", spoil)
+salvages("TL_E_INVALID", "a file is at `path`",
+         lambda w: (existing(w), pathlib.Path(w.folder, "saved").write_text("here")))
+salvages("TL_E_TOO_NEW", "a longer struct whose tail is not zero", kind="longer")
+salvages("TL_E_KEY", "another key", key=bytes(32))
+salvages("TL_E_NO_SLOT", "a passphrase, of a file without", key=MARK.encode(), key_kind=1)
+salvages("TL_E_CODE", "a code with a typing error", key=b"0", key_kind=2)
+salvages("TL_E_DAMAGED", "both copies of its header changed", headless)
+salvages("TL_E_NOT_OURS", "a file of another program",
+         lambda w: pathlib.Path(w.path).write_text(MARK * 4_096))
+salvages("TL_E_LOCKED", "the file is open", lambda w: w.refilled())
+salvages("TL_E_NOT_FOUND", "no file", lambda w: None)
+salvages("TL_E_STORAGE", "the folder of the new file is missing", name="missing/saved")
+gives(SALVAGE, "TL_E_UNSUPPORTED", "in memory", lambda w: (
+    w.struct(c.ClientConfig, user_id=USER, flags=1), w.view(f"{w.folder}/saved"), w.out()))
+gives("tl_work_step", "TL_E_MISMATCH", "of a salvage, a file of another user", stranger)
 
 ACCOUNT = "tl_frame_account"
 gives(ACCOUNT, "TL_OK", "a frame with an account", lambda w: (w.view(OTHERS), w.out(c.View)))

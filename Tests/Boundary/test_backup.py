@@ -133,5 +133,75 @@ class Backup(unittest.TestCase):
         self.assertNotIn("send_message", asked)
 
 
+
+class Salvage(unittest.TestCase):
+    """What is left of a file of which pages are destroyed."""
+
+    setUp, open = Backup.setUp, Backup.open
+
+    def saved(self, target, **more):
+        work = tideline.salvage(self.file, KEY, target, user_id="me", **more)
+        while not work.step(50).is_done:
+            self.assertFalse(target.exists())
+
+    def filled(self):
+        with self.open() as client:
+            imported(client, "old", range(1, 2_000))
+            client.draft("c", "a draft")
+            sent = client.send("c", "not sent").operation
+            return sent, texts(client)
+
+    def test_each_page_destroyed(self):
+        sent, before = self.filled()
+        whole = self.file.read_bytes()
+        pages = (len(whole) - 8_192) // 4_096
+        kept = tried = 0
+        # Among them page 1 and all of the schema, without which no file opens.
+        for page in [*range(12), *range(12, pages, 23)]:
+            changed = bytearray(whole)
+            changed[8_192 + page * 4_096:12_288 + page * 4_096] = bytes([7]) * 4_096
+            self.file.write_bytes(changed)
+            target = self.folder / f"saved{page}"
+            self.saved(target)
+            self.assertEqual(self.file.read_bytes(), changed)
+            with self.open(target) as client:
+                found = texts(client) if client.conversation("c") else []
+                self.assertLessEqual(set(found), set(before))
+                self.assertGreater(len(found), len(before) - 60)
+                kept += [one.id for one in client.operations()] == [sent]
+                tried += 1
+                self.assertFalse(client.messages("c", limit=10_000).coverage.whole)
+        # One page has the operation itself.
+        self.assertGreater(tried, 15)
+        self.assertGreaterEqual(kept, tried - 1)
+
+    def test_what_is_in_the_log(self):
+        client = self.open()
+        imported(client, "old", range(1, 50))
+        before = texts(client)
+        copy = self.folder / "killed"
+        copy.write_bytes(self.file.read_bytes())
+        log = pathlib.Path(f"{self.file}-wal").read_bytes()
+        client.close()
+        self.file.write_bytes(copy.read_bytes())
+        pathlib.Path(f"{self.file}-wal").write_bytes(log)
+        self.saved(self.folder / "saved")
+        self.assertEqual(texts(self.open(self.folder / "saved")), before)
+
+    def test_refusals(self):
+        self.filled()
+        target = self.folder / "saved"
+        target.write_bytes(b"here")
+        with self.assertRaises(tideline.InvalidError):
+            self.saved(target)
+        self.assertEqual(target.read_bytes(), b"here")
+        target.unlink()
+        with self.open(), self.assertRaises(tideline.LockedError):
+            self.saved(target)
+        with self.assertRaises(tideline.MismatchError):
+            self.saved(target, account="another")
+        self.assertEqual([one.name for one in self.folder.iterdir()], ["eva.tideline"])
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -169,6 +169,19 @@ class Tool(unittest.TestCase):
         self.assertEqual((self.folder / "back.tideline.part").read_bytes(), whole)
         self.assertEqual(self.content(back), before)
 
+    def test_salvage(self):
+        before = self.content(self.file)
+        saved = self.folder / "saved.tideline"
+        whole = bytearray(self.file.read_bytes())
+        # Without page 1 nothing opens it.
+        whole[8_192:12_288] = bytes(4_096)
+        self.file.write_bytes(whole)
+        self.assertEqual(self.run_tool("info")[0], tool.FAILED)
+        self.assertEqual(self.run_tool("salvage", str(saved))[0], tool.DONE)
+        self.assertEqual(self.content(saved), before)
+        self.assertEqual(self.file.read_bytes(), whole)
+        self.assertIn("at path already", self.run_tool("salvage", str(saved))[2])
+
     def piped(self, command, text, *words):
         with unittest.mock.patch("sys.stdin", io.StringIO(text)):
             return self.run_tool(command, *words)

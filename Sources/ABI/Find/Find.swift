@@ -22,8 +22,8 @@ public func tl_work_step(
       }
       return status(isDone ? TL_NONE : TL_OK)
     } catch {
-      work.client.note(error)
-      if case .internal = error { work.client.close() }
+      work.client?.note(error)
+      if case .internal = error { work.client?.close() }
       throw error
     }
   }

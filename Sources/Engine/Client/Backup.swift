@@ -1,4 +1,4 @@
-/// A copy of the file, made in steps while the client goes on.
+/// A copy of the file, made in steps while the client goes on; and what is left of a damaged one.
 internal import Base
 internal import Store
 internal import Vault
@@ -42,6 +42,37 @@ private final class BackupWork: WorkBody {
 
   func progress() throws(Failure) -> WorkProgress {
     let (done, total, isDone) = copy.progress
+    return WorkProgress(done: done, total: total, isDone: isDone)
+  }
+}
+
+/// The work that reads what is left of a file, which may not open, into a new one. No client has
+/// the file meanwhile.
+package enum Salvaging {
+  package static func start(
+    _ config: ClientConfig, to path: String
+  ) throws(Failure) -> Work {
+    if case .memory = config.file { throw .unsupported("a client in memory has no file") }
+    do throws(StoreFailure) {
+      let body = SalvageBody(try SalvagedFile(config.storeConfig, to: path))
+      return Work(body, clock: config.clock)
+    } catch {
+      throw Failure(error)
+    }
+  }
+}
+
+private final class SalvageBody: WorkBody {
+  private let file: SalvagedFile
+
+  init(_ file: SalvagedFile) { self.file = file }
+
+  func step() throws(Failure) -> Bool {
+    do throws(StoreFailure) { return try file.step() } catch { throw Failure(error) }
+  }
+
+  func progress() throws(Failure) -> WorkProgress {
+    let (done, total, isDone) = file.progress
     return WorkProgress(done: done, total: total, isDone: isDone)
   }
 }

@@ -146,7 +146,8 @@ extension Client {
     do {
       old = try Document(current)
     } catch {
-      throw .internal("a stored operation is not JSON")
+      // One of its pages is older than the others.
+      throw .damaged
     }
     try eachMember(old) { name, member throws(Failure) in
       if !names.dropFirst(fixed.count).contains(name) { all.add(members: member) }

@@ -29,7 +29,7 @@ extension Client {
     try check(conversation)
     if !id.isEmpty { try check(id) }
     try input { engine, now throws(Failure) in
-      let found = try engine.storing { () throws(StoreFailure) in
+      let found = try engine.healing { () throws(StoreFailure) in
         if id.isEmpty { return try engine.drop(conversation, at: now) }
         return engine.scheme.keepsLog
           ? try engine.giveBack(id, of: conversation, at: now)

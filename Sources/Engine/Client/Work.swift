@@ -12,19 +12,28 @@ protocol WorkBody: Sendable {
 }
 
 package final class Work: Sendable {
-  package let client: Client
+  /// Whose work it is; nil where no client has the file.
+  package let client: Client?
   private let body: any WorkBody
+  private let clock: @Sendable () -> Instant
 
   init(_ client: Client, _ body: any WorkBody) {
     self.client = client
     self.body = body
+    clock = { client.now() }
+  }
+
+  init(_ body: any WorkBody, clock: @escaping @Sendable () -> Instant) {
+    client = nil
+    self.body = body
+    self.clock = { clock().bounded }
   }
 
   /// Works for about so many milliseconds, at least a little.
   package func step(milliseconds: Int64) throws(Failure) -> WorkProgress {
-    let start = client.now().monotonicMs
+    let start = clock().monotonicMs
     while try !body.step() {
-      if client.now().monotonicMs &- start >= milliseconds { break }
+      if clock().monotonicMs &- start >= milliseconds { break }
     }
     return try body.progress()
   }

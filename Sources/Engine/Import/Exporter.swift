@@ -51,7 +51,7 @@ private final class ExportWork: WorkBody {
 
   /// How many there are.
   func begin() throws(Failure) -> UInt64 {
-    let total = try client.reading { reading throws(Failure) -> Int in
+    let total = try client.readingHealed { reading throws(Failure) -> Int in
       try reading.storing { rx throws(StoreFailure) -> Int? in
         guard let record = try rx.conversation(conversation) else { return nil }
         return try rx.count(record.cid, from: .min, to: .beforePending)
@@ -88,7 +88,7 @@ private final class ExportWork: WorkBody {
     _ state: inout State
   ) throws(Failure) -> (text: [UInt8], count: UInt64, next: Position) {
     let from = state.from
-    let found = try client.reading { reading throws(Failure) in
+    let found = try client.readingHealed { reading throws(Failure) in
       try reading.storing { rx throws(StoreFailure) -> (page: RowPage, next: Position)? in
         guard let record = try rx.conversation(conversation) else { return nil }
         let keys = try rx.keys(record.cid, from: from, limit: Self.rows, to: .beforePending)
@@ -96,9 +96,14 @@ private final class ExportWork: WorkBody {
         func page(of places: [Position], next: Position) throws(StoreFailure) -> (RowPage, Position)
         {
           let page = try rx.messages(record.cid, keys: places[...])
+          var next = next
           // Of too many bytes only a part is read.
-          guard page.count < places.count, page.count > 0 else { return (page, next) }
-          return (page, page.position(at: page.count &- 1).successor)
+          if page.count < places.count, page.count > 0 {
+            next = page.position(at: page.count &- 1).successor
+          }
+          // Pages that contradict each other could lead in a ring.
+          guard next > from else { throw .damaged }
+          return (page, next)
         }
         guard places.count == Self.rows, let last = places.last else {
           return try page(of: places, next: .beforePending)

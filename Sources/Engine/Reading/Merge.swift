@@ -236,7 +236,8 @@ extension Client {
     do throws(WireFailure) {
       document = try Document(bytes)
     } catch {
-      throw .internal("a stored value is not JSON")
+      // One of its pages is older than the others.
+      throw .damaged
     }
     let isObject = document.kind(document.root) == .object
     var child = document.firstChild(of: document.root)

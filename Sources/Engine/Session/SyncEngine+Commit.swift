@@ -86,11 +86,52 @@ extension SyncEngine {
   // MARK: Out of the cache
 
   func clear(_ now: Instant) throws(Failure) {
-    try storing { () throws(StoreFailure) in
+    try healing { () throws(StoreFailure) in
       try commit { tx throws(StoreFailure) in try tx.clearCache() }
       // A power cut would bring the old cache back, which was to be gone.
       try store.syncDurable()
     }
+    forgetStored()
+    report.tellHost()
+    if tracker.isUp {
+      wakeLists(now)
+      wakeWindows(now)
+    }
+    pump(now)
+  }
+
+  /// Runs something of the store's; where a page of the file is damaged the file is healed, and it
+  /// runs once more.
+  func healing<Result>(
+    _ body: () throws(StoreFailure) -> Result
+  ) throws(Failure) -> Result {
+    do throws(Failure) { return try storing(body) } catch {
+      guard error == .damaged else { throw error }
+    }
+    try heal()
+    return try storing(body)
+  }
+
+  /// Writes what the sound pages of the file say over all of it. What was lost is a gap, which
+  /// syncs fill.
+  func heal() throws(Failure) {
+    let found = try storing { () throws(StoreFailure) in
+      let found = try store.heal()
+      outbox.load(
+        try store.read { rx throws(StoreFailure) in
+          try rx.openOperations(limit: Limits.operationsMax)
+        })
+      return found
+    }
+    report.logLines.append(
+      .warn, "pages of the file were damaged, and are gaps now", Int64(clamping: found.lostPages))
+    lastLSN = store.lsn
+    forgetStored()
+    report.tellHost()
+  }
+
+  /// What memory knew of stored rows is forgotten, and syncs begin again.
+  private func forgetStored() {
     memory.clear()
     scheduler.clearAllPending()
     list.expire()
@@ -100,12 +141,6 @@ extension SyncEngine {
     scheduler.letGo(of: nil) { tracker.isPending(.sync($0)) }
     scheduler.wake()
     scheduler.beginAgain()
-    report.tellHost()
-    if tracker.isUp {
-      wakeLists(now)
-      wakeWindows(now)
-    }
-    pump(now)
   }
 
   /// False where there is no such message. A page that is under way may show it as it was before

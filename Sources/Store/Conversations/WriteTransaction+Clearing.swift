@@ -85,6 +85,8 @@ extension WriteTransaction {
       try connection.run(
         "DELETE FROM message WHERE cid = ? AND (time, key) <= (?, ?)", cid, last.position.time,
         last.position.key)
+      // Else they would be found again for ever.
+      guard try connection.changes > 0 else { throw .damaged }
       noteRows(cid, change: -Int64(rows.count))
     }
     try connection.run("DELETE FROM operation WHERE cid = ? AND verb < 10", cid)

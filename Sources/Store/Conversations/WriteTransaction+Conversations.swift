@@ -18,7 +18,8 @@ extension WriteTransaction {
 
   package func save(_ record: ConversationRecord) throws(StoreFailure) {
     guard let known = try conversation(cid: record.cid), known.id == record.id else {
-      throw .broken("a conversation was saved that is not stored")
+      // Two pages of the file contradict each other.
+      throw .damaged
     }
     // What it is beside what who saves it knows.
     var saved = record

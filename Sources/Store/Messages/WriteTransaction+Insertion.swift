@@ -46,7 +46,8 @@ extension WriteTransaction {
     }
     try dropKnownMarks(&row.message, in: cid)
     guard try put(row, in: cid, was: send?.row, told: told) else {
-      throw .broken("a message was inserted whose place, id or number is taken")
+      // It was looked for before, so two pages of the file contradict each other.
+      throw .damaged
     }
     asked.mostAreNew = true
     return row.number

@@ -149,6 +149,8 @@ extension WriteTransaction {
       try connection.run(
         "DELETE FROM message WHERE cid = ? AND time = ? AND key = ?", cid, row.position.time,
         row.position.key)
+      // Else it would be found again for ever.
+      guard try connection.changes > 0 else { throw .damaged }
       try annotationTable.keepOffer(id, in: cid, row.flags)
       if let told { try annotationTable.wait(id, in: cid) { $0.lists = told } }
     }

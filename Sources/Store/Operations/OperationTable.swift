@@ -60,7 +60,8 @@ extension OperationTable {
   @discardableResult
   func save(_ record: OperationRecord) throws(StoreFailure) -> OperationState {
     guard let known = try tx.operation(record.seq) else {
-      throw .broke("an operation was saved that is not stored")
+      // An index of the file names it, or memory.
+      throw .damaged
     }
     try mustBeWhole(known)
     try mustBeWhole(record)

@@ -5,6 +5,7 @@
 internal import CSQLite
 internal import Support
 internal import Text
+internal import Vault
 
 @safe package final class Connection {
   private var handle: OpaquePointer?
@@ -47,6 +48,16 @@ internal import Text
     memo.invalidate()
     unsafe handle = nil
     unsafe sqlite3_close_v2(open)
+  }
+
+  /// Writes all that another file has over this one.
+  func replaceAll(with source: Connection, in vault: Vault) throws(StoreFailure) {
+    guard let handle = unsafe handle, let source = unsafe source.handle else { throw .closed }
+    rollBack()
+    memo.invalidate()
+    do throws(VaultFailure) { try unsafe vault.replaceAll(of: handle, with: source) } catch {
+      throw StoreFailure(error)
+    }
   }
 
   /// Whether the log is left as it is when the connection closes; else what it holds goes into

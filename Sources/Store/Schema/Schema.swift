@@ -287,7 +287,7 @@ enum Schema {
   }
 
   /// Brings what is kept in the row of `meta` to where a cache that is made anew leaves it.
-  private static func settleKept(_ connection: Connection) throws(StoreFailure) {
+  static func settleKept(_ connection: Connection) throws(StoreFailure) {
     try keptState(connection)?.write(connection)
     try connection.run("UPDATE meta SET kept_state = x'' WHERE one = 1")
   }
@@ -360,5 +360,11 @@ enum Schema {
         trimmed_change = last_change + 1, recent_changes = x''
       WHERE one = 1
       """, cacheForm)
+  }
+}
+
+extension Schema.Binding {
+  init(_ config: StoreConfig) {
+    self.init(account: config.account, user: config.user, positionKind: config.positionKind)
   }
 }

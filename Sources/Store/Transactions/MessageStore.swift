@@ -14,7 +14,7 @@ package final class MessageStore: Sendable {
 
   private let vault: Vault?
   private let rules: StoreRules
-  private let positionKind: Int64
+  private let binding: Schema.Binding
   private let readerCacheBytes: UInt64
   private let members: MemberNames
   private let gate = Gate()
@@ -44,7 +44,7 @@ package final class MessageStore: Sendable {
   ) {
     self.vault = vault
     rules = StoreRules(config)
-    positionKind = config.positionKind
+    binding = Schema.Binding(config)
     readerCacheBytes = config.cacheBytes / 4
     members = config.members
     writer = Lock(Writer(connection: connection, counters: counters))
@@ -58,8 +58,7 @@ package final class MessageStore: Sendable {
   package static func open(
     _ config: StoreConfig, isTentative: Bool = false
   ) throws(StoreFailure) -> MessageStore {
-    let binding = Schema.Binding(
-      account: config.account, user: config.user, positionKind: config.positionKind)
+    let binding = Schema.Binding(config)
     switch config.kind {
     case .memory:
       let connection = try Connection.memory()
@@ -228,7 +227,7 @@ package final class MessageStore: Sendable {
       waiting.withLock { $0 -= 1 }
       guard let connection = writer.connection else { throw failure(ended) }
       let transaction = WriteTransaction(
-        connection, counters: writer.counters, rules: rules, positionKind: positionKind,
+        connection, counters: writer.counters, rules: rules, positionKind: binding.positionKind,
         digest: contentDigest)
       do throws(StoreFailure) {
         try transaction.begin()
@@ -311,7 +310,7 @@ package final class MessageStore: Sendable {
     failure: (StoreFailure) -> Failure,
     _ body: (ReadTransaction) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    let transaction = ReadTransaction(connection, positionKind: positionKind)
+    let transaction = ReadTransaction(connection, positionKind: binding.positionKind)
     var isSound = false
     defer {
       // On the writer's connection only a write makes another state, and ends this one itself.
@@ -383,6 +382,25 @@ package final class MessageStore: Sendable {
 
   private func keyFailure(_ failure: VaultFailure) -> StoreFailure {
     readers.withLock { $0.isClosed } ? ended : StoreFailure(failure)
+  }
+
+  // MARK: Damage
+
+  /// Reads all sound pages into a new file, and writes that over this one in one transaction. Where
+  /// a row was lost there is a gap, and whoever follows the feed reads anew.
+  package func heal() throws(StoreFailure) -> Salvaged {
+    guard let vault else { throw .damaged }
+    return try gate.enter { () throws(StoreFailure) in
+      try writer.withLock { (writer) throws(StoreFailure) in
+        guard let connection = writer.connection else { throw .closed }
+        connection.rollBack()
+        let found: Salvaged
+        (found, writer.counters) = try Salvage.heal(
+          vault, connection, binding: binding, floor: writer.counters)
+        indexed.withLock { $0 = connection.memo.indexChanges }
+        return found
+      }
+    }
   }
 
   // MARK: Copies

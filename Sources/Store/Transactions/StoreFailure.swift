@@ -76,12 +76,12 @@ extension StoreFailure {
     switch code & 0xFF {
     case SQLITE_FULL:
       self = .full
-    case SQLITE_CORRUPT, SQLITE_FORMAT:
+    // Statements ask before they insert, so a constraint is violated where two pages contradict
+    // each other.
+    case SQLITE_CORRUPT, SQLITE_FORMAT, SQLITE_CONSTRAINT:
       self = .damaged
     case SQLITE_NOTADB:
       self = .notOurs
-    case SQLITE_CONSTRAINT:
-      self = .broken("a constraint of the schema was violated")
     case SQLITE_RANGE, SQLITE_MISUSE:
       self = .broken("a statement was misused")
     default:

@@ -31,6 +31,21 @@ import Tideline
     #expect(try other.messages("c").map(\.id) == client.messages("c").map(\.id))
   }
 
+  @Test func whatIsLeftIsSaved() throws {
+    try withFile { path in
+      let client = try caughtUp((1...9).map { message($0) }, Client.Options(path: path, key: key))
+      let ids = try client.messages("c").map(\.id)
+      #expect(throws: TidelineError.self) {
+        _ = try Client.salvage(path, key: key, to: path + "-saved")
+      }
+      client.close()
+      let work = try Client.salvage(path, key: key, to: path + "-saved")
+      while try work.step(ms: 0).is_done == 0 {}
+      let other = try Client(Client.Options(path: path + "-saved", key: key))
+      #expect(try other.messages("c").map(\.id) == ids)
+    }
+  }
+
   @Test func aCopyOpensWithTheSameKey() throws {
     try withFile { path in
       let client = try caughtUp((1...9).map { message($0) }, Client.Options(path: path, key: key))

@@ -98,6 +98,22 @@ extension Client {
     try withViews([path]) { views in _ = try check(tl_client_backup(handle, views[0], &out)) }
     return Work(try handed(out))
   }
+
+  /// Reads what it can of a file into a new one.
+  public static func salvage(
+    _ path: String, key: [UInt8], user: String = "me", to target: String
+  ) throws -> Work {
+    try withViews([path, user, target].map { Array($0.utf8) } + [key]) { views in
+      var config = tl_client_config()
+      config.struct_size = size(tl_client_config.self)
+      config.path = views[0]
+      config.user_id = views[1]
+      config.key = views[3]
+      var out: OpaquePointer?
+      _ = try check(tl_salvage(&config, views[2], &out))
+      return Work(try handed(out))
+    }
+  }
 }
 
 extension Batch {

@@ -54,6 +54,7 @@ from .handover import file_watch, when_free
 from .items import Items
 from .keep import Budget, Imported, Room
 from .operations import Operation, OperationState, OperationWait, Performed, Typing
+from .salvage import salvage
 from .slots import KeyKind, KeySlot, keys, recovery_code
 from .storage import LeaseLost, NoRoom, Object, Storage
 from .values import (
@@ -241,6 +242,7 @@ __all__ = [
     "merge_deltas",
     "merge_messages",
     "recovery_code",
+    "salvage",
     "version",
     "when_free",
 ]

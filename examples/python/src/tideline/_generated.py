@@ -1453,6 +1453,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tl_operation_retry": (c_int32, [c_void_p, c_uint64]),
     "tl_operation_upload_failed": (c_int32, [c_void_p, c_uint64, View]),
     "tl_operation_uploaded": (c_int32, [c_void_p, c_uint64, View]),
+    "tl_salvage": (c_int32, [POINTER(ClientConfig), View, POINTER(c_void_p)]),
     "tl_search_build": (c_int32, [c_void_p, POINTER(c_void_p)]),
     "tl_search_check": (c_int32, [c_void_p, POINTER(c_void_p)]),
     "tl_search_switch": (c_int32, [c_void_p, c_int32]),

@@ -24,6 +24,7 @@ from ._words import moment
 from .client import KEY_BYTES, Client, key_file, version
 from .errors import TidelineError
 from .find import Asked, Work
+from .salvage import salvage
 from .slots import KeyKind, KeySlot, Secret, keys, recovery_code
 from .values import Capabilities, Message, Profile
 
@@ -52,16 +53,23 @@ def _key(named: pathlib.Path) -> bytes:
 def _client(told: argparse.Namespace, file: pathlib.Path | None = None) -> Iterator[Client]:
     """Opens the file that is named, or another one with its key, and never makes one."""
     file = file or told.file
-    known = {"time": None, "number": Profile(capabilities=Capabilities.SEQUENCE),
-             "log": Profile(capabilities=Capabilities.LOG)}
     if not file.exists():
         raise Trouble(f"there is no file {file}")
-    kind = _KINDS[told.open_with]
-    key: Secret = _asked(told.open_with.capitalize()) if kind is not KeyKind.RAW else _key(
-        told.key or told.file.with_name(told.file.name + ".key"))
-    with Client(file, key, key_kind=kind, user_id=told.user, account=told.account,
-                existing=True, profile=known[told.order]) as client:
+    with Client(file, _secret(told), existing=True, **_opening(told)) as client:
         yield client
+
+
+def _secret(told: argparse.Namespace) -> Secret:
+    if _KINDS[told.open_with] is not KeyKind.RAW:
+        return _asked(told.open_with.capitalize())
+    return _key(told.key or told.file.with_name(told.file.name + ".key"))
+
+
+def _opening(told: argparse.Namespace) -> dict[str, Any]:
+    known = {"time": None, "number": Profile(capabilities=Capabilities.SEQUENCE),
+             "log": Profile(capabilities=Capabilities.LOG)}
+    return {"key_kind": _KINDS[told.open_with], "user_id": told.user, "account": told.account,
+            "profile": known[told.order]}
 
 
 def _asked(name: str) -> str:
@@ -188,6 +196,13 @@ def _backup(told: argparse.Namespace) -> int:
     return DONE
 
 
+def _salvage(told: argparse.Namespace) -> int:
+    if not told.file.exists():
+        raise Trouble(f"there is no file {told.file}")
+    _work(salvage(told.file, _secret(told), told.target, **_opening(told)))
+    return DONE
+
+
 def _workplace(file: pathlib.Path) -> tempfile.TemporaryDirectory[str]:
     """A new folder beside a file that is made, for what is not whole yet."""
     return tempfile.TemporaryDirectory(prefix=".tideline-", dir=file.absolute().parent)
@@ -307,6 +322,10 @@ def _parser() -> argparse.ArgumentParser:
     one = commands.add_parser("backup", parents=[each], help="copies the file to a new one")
     one.add_argument("target", type=pathlib.Path, help="where the copy goes; nothing may be there")
     one.set_defaults(run=_backup)
+    one = commands.add_parser("salvage", parents=[each],
+                              help="reads what it can of a damaged file into a new one")
+    one.add_argument("target", type=pathlib.Path, help="the new file; nothing may be there")
+    one.set_defaults(run=_salvage)
     one = commands.add_parser("restore", parents=[opened], help="makes a file of a backup")
     one.add_argument("backup", type=pathlib.Path, help="the backup; it stays as it is")
     one.add_argument("file", type=pathlib.Path, help="the new file; nothing may be there")

@@ -1,0 +1,276 @@
+/// What the sound pages of a file say, read without its indexes and written into a new one.
+///
+/// Rule protected: every row on a sound page is saved: what only this device has, and messages.
+/// Nothing is called complete in the new file: no range is kept, so where a row is lost there is a
+/// gap, as everywhere else, until the server has shown it. Two pages may say what cannot be
+/// together, where an older one was put back; the later row stays.
+internal import Base
+internal import Vault
+
+/// What a salvage has found.
+package struct Salvaged: Equatable, Sendable {
+  package var pages: UInt64 = 0
+  package var lostPages: UInt64 = 0
+  package var messages: UInt64 = 0
+  package var operations: UInt64 = 0
+}
+
+final class Salvage {
+  private enum Stage {
+    case owners(Int)
+    case rows(Int)
+    case closing
+    case done
+  }
+
+  /// Pages of a step, and of a transaction of the new file.
+  private static let stepPages = 64
+  private static let transactionPages = 4_096
+  private static let conversationIndex = bytes("sqlite_autoindex_conversation_1")
+
+  private let pages: PageReader
+  private let connection: Connection
+  private let binding: Schema.Binding
+  private let floor: Counters
+  /// A page that the disk cannot read is lost like one that does not open.
+  private let skipsUnreadable: Bool
+  private let tables: [SalvageTable]
+  private var owners: PageOwners
+  private var stage = Stage.owners(1)
+  private var isCurrent = true
+  /// Ids of conversations, from the index, for rows that are lost.
+  private var names: [(name: [UInt8], cid: Int64)] = []
+  private(set) var found = Salvaged()
+
+  /// Begins to write what `pages` have into a new file. No number of it is below `floor`.
+  init(
+    _ pages: PageReader, into connection: Connection, binding: Schema.Binding,
+    floor: Counters = Counters(), skipsUnreadable: Bool = false
+  ) throws(StoreFailure) {
+    self.pages = pages
+    self.connection = connection
+    self.binding = binding
+    self.floor = floor
+    self.skipsUnreadable = skipsUnreadable
+    owners = PageOwners(pages: pages.count)
+    found.pages = UInt64(clamping: pages.count)
+    // It is synced before it has its name, and not before.
+    try connection.execute("PRAGMA synchronous = OFF")
+    _ = try Schema.prepare(connection, binding: binding)
+    connection.rollBack()
+    tables = try SalvageTable.all(connection)
+  }
+
+  var progress: (done: UInt64, total: UInt64) {
+    let total = found.pages &* 2
+    return switch stage {
+    case .owners(let page): (UInt64(clamping: page &- 1), total)
+    case .rows(let page): (found.pages &+ UInt64(clamping: page &- 1), total)
+    case .closing, .done: (total, total)
+    }
+  }
+
+  /// A little of it; true when all is done.
+  func step() throws(StoreFailure) -> Bool {
+    switch stage {
+    case .owners(let first):
+      let end = Swift.min(first &+ Self.stepPages, pages.count &+ 1)
+      for number in first..<end { try noteOwner(number) }
+      stage = end > pages.count ? .rows(1) : .owners(end)
+      if case .rows = stage { try connection.run("BEGIN") }
+    case .rows(let first):
+      let end = Swift.min(first &+ Self.stepPages, pages.count &+ 1)
+      for number in first..<end { try takeRows(number) }
+      stage = end > pages.count ? .closing : .rows(end)
+      if end % Self.transactionPages == 1 {
+        try connection.run("COMMIT")
+        try connection.run("BEGIN")
+      }
+    case .closing:
+      try close()
+      stage = .done
+    case .done: break
+    }
+    if case .done = stage { return true }
+    return false
+  }
+
+  // MARK: Pages
+
+  private func page(_ number: Int) throws(StoreFailure) -> [UInt8]? {
+    do throws(VaultFailure) { return try pages.page(number) } catch {
+      if skipsUnreadable { return nil }
+      throw StoreFailure(error)
+    }
+  }
+
+  private func records(
+    _ tree: TreePage, of page: Int
+  ) throws(StoreFailure) -> [PageRecord] {
+    try tree.records(most: Self.recordBytesMax) { number throws(StoreFailure) in
+      number <= pages.count ? try self.page(number) : nil
+    }
+  }
+
+  private static let recordBytesMax = 64 << 20
+
+  /// Back pointers of SQLite's lie at fixed places, and look like pages of a tree.
+  private static func isPointerMap(_ number: Int) -> Bool {
+    (number &- 2) % (usableBytes / 5 &+ 1) == 0
+  }
+
+  private static let usableBytes = 4_056
+
+  private func noteOwner(_ number: Int) throws(StoreFailure) {
+    if number > 1, Self.isPointerMap(number) { return }
+    guard let text = try page(number) else {
+      found.lostPages &+= 1
+      return
+    }
+    if number == 1 {
+      let version = text[60..<64].reduce(0 as Int64) { $0 &<< 8 | Int64(clamping: $1) }
+      isCurrent = version == Schema.version
+    }
+    guard let tree = TreePage(text, number: number) else { return }
+    owners.note(tree, number: number)
+    guard tree.kind == .tableLeaf else { return }
+    for record in try records(tree, of: number) where record.values.count == 5 {
+      owners.note(schema: record.values)
+    }
+  }
+
+  private func takeRows(_ number: Int) throws(StoreFailure) {
+    if number > 1, Self.isPointerMap(number) { return }
+    guard let text = try page(number), let tree = TreePage(text, number: number) else { return }
+    let isIndex = tree.kind == .indexLeaf || tree.kind == .indexInterior
+    guard isIndex || tree.kind == .tableLeaf else { return }
+    let owner = owners.owner(of: number)
+    let named = owner.flatMap { owner in tables.first { $0.name == owner } }
+    if owner != nil, named == nil, owner != Self.conversationIndex { return }
+    for record in try records(tree, of: number) {
+      if owner == Self.conversationIndex {
+        noteName(record)
+      } else {
+        _ = try take(record, named)
+      }
+    }
+  }
+
+  /// Takes a record into the table that it is of; false for one that is of none. One whose owner
+  /// is wrong or lost is known by its shape.
+  private func take(
+    _ record: PageRecord, _ named: SalvageTable?
+  ) throws(StoreFailure) -> Bool {
+    if let named, let row = named.row(record, order: owners.columns(of: named.name)) {
+      try put(row, named)
+      return true
+    }
+    for table in tables where table.isDistinct {
+      guard record.values.count > 3,
+        let row = table.row(record, order: owners.columns(of: table.name))
+      else { continue }
+      try put(row, table)
+      return true
+    }
+    return false
+  }
+
+  private func put(_ row: [StoredValue], _ table: SalvageTable) throws(StoreFailure) {
+    let isMessage = table.isIndex && table.rival != nil
+    // Places of a log are given anew.
+    if isMessage, binding.positionKind == LogTables.positionKind { return }
+    if table.name == bytes("meta") { try check(row, table) }
+    guard try table.put(row, into: connection) else { return }
+    if isMessage { found.messages &+= 1 }
+    if table.name == bytes("operation") { found.operations &+= 1 }
+  }
+
+  private func check(_ row: [StoredValue], _ table: SalvageTable) throws(StoreFailure) {
+    func value(_ column: StaticString) -> StoredValue? { table.place(of: column).map { row[$0] } }
+    guard value("account")?.bytes == binding.account else { throw .mismatch(.account) }
+    guard value("user")?.bytes == binding.user else { throw .mismatch(.user) }
+    guard value("position_kind")?.int == binding.positionKind else {
+      throw .mismatch(.positionKind)
+    }
+  }
+
+  private func noteName(_ record: PageRecord) {
+    guard record.rowid == nil, record.values.count == 2, let name = record.values[0].bytes,
+      !name.isEmpty, let cid = record.values[1].int
+    else { return }
+    names.append((name, cid))
+  }
+
+  // MARK: End
+
+  private func close() throws(StoreFailure) {
+    for (name, cid) in names {
+      // The page may have been another index's since the page above it was written.
+      try connection.run(
+        """
+        INSERT OR IGNORE INTO conversation (cid, id) SELECT ?1, ?2
+        WHERE NOT EXISTS (SELECT 1 FROM ref WHERE ref = ?2)
+          AND NOT EXISTS (SELECT 1 FROM operation WHERE client_id = ?2)
+          AND NOT EXISTS (SELECT 1 FROM alias WHERE name = ?2)
+        """, cid, name)
+    }
+    try connection.execute(
+      "DELETE FROM message WHERE cid NOT IN (SELECT cid FROM conversation)")
+    try settleMeta()
+    try settleConversations()
+    try settleFlags()
+    try connection.run("COMMIT")
+    try connection.run("BEGIN")
+    if owners.has("search_state") {
+      let last = try connection.number("SELECT last_number FROM meta") ?? 0
+      try SearchIndex(connection: connection).create(below: UInt64(clamping: last &+ 1))
+    }
+    if owners.has("room_state") { try RoomTables(connection: connection).create() }
+    try connection.run("COMMIT")
+  }
+
+  /// What was counted goes on, above all that is stored.
+  private func settleMeta() throws(StoreFailure) {
+    try connection.run(
+      """
+      UPDATE meta SET cache_form = ?, opening = random(), recent_changes = x'',
+        lsn = 1 + max(lsn, ?, (SELECT coalesce(max(lsn), 0) FROM message),
+          (SELECT coalesce(max(lsn), 0) FROM operation)),
+        last_number = max(last_number, ?, (SELECT coalesce(max(number), 0) FROM message),
+          (SELECT coalesce(max(number), 0) FROM operation)),
+        last_operation = max(last_operation, ?, (SELECT coalesce(max(seq), 0) FROM operation)),
+        last_change = 1 + max(last_change, ?), event_count = 0
+      WHERE one = 1
+      """, Schema.cacheForm, Int64(clamping: floor.lsn), Int64(clamping: floor.lastNumber),
+      Int64(clamping: floor.lastOperation), Int64(clamping: floor.lastChange))
+    try connection.execute(
+      "UPDATE meta SET trimmed_change = last_change, trimmed_event = last_event WHERE one = 1")
+    if isCurrent { try Schema.settleKept(connection) }
+    try connection.execute("UPDATE meta SET kept_state = x'' WHERE one = 1")
+  }
+
+  private func settleConversations() throws(StoreFailure) {
+    try connection.execute(
+      """
+      UPDATE conversation SET fetch_us = NULL, fetch_text = NULL,
+        deletions_us = NULL, deletions_text = NULL, marks_us = NULL, marks_text = NULL,
+        top_time = NULL, top_id = NULL, lowest_since_us = NULL, total_count = NULL,
+        audited_total = NULL, audited_count = NULL, server_unread = NULL, made_us = NULL,
+        message_count = (SELECT count(*) FROM message WHERE message.cid = conversation.cid),
+        unread_count = (SELECT count(*) FROM message WHERE message.cid = conversation.cid
+          AND flags & 3499 /* RowFlags.uncounted */ = 0
+          AND (read_time IS NULL OR (time, key) > (read_time, read_id)));
+      """)
+    if binding.positionKind == LogTables.positionKind { try LogTables.renew(connection) }
+  }
+
+  /// What operations lay over rows goes where they are lost.
+  private func settleFlags() throws(StoreFailure) {
+    try connection.run(
+      """
+      UPDATE message SET flags = flags & ~?1 WHERE flags & ?1 != 0 AND NOT EXISTS
+        (SELECT 1 FROM operation WHERE operation.cid = message.cid
+          AND operation.target = message.id AND operation.state != 4)
+      """, RowFlags.derived.rawValue)
+  }
+}

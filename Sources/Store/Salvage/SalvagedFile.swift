@@ -1,0 +1,123 @@
+/// A salvage into a file of its own, and one in the place of the file.
+internal import Base
+internal import Vault
+
+/// What is left of a file, which may not open, on its way into a new one.
+package final class SalvagedFile: Sendable {
+  private final class State {
+    let source: BrokenFile
+    let target: FreshFile
+    let connection: Connection
+    let salvage: Salvage
+    var isDone = false
+    var failure: StoreFailure?
+
+    init(
+      _ source: BrokenFile, _ target: FreshFile, _ connection: Connection, _ salvage: Salvage
+    ) {
+      self.source = source
+      self.target = target
+      self.connection = connection
+      self.salvage = salvage
+    }
+
+    deinit {
+      connection.close()
+      target.end()
+    }
+
+    func step() throws(StoreFailure) {
+      guard try salvage.step() else { return }
+      connection.close()
+      do throws(VaultFailure) { try target.finish() } catch { throw StoreFailure(error) }
+      isDone = true
+    }
+  }
+
+  private let state: Lock<State>
+
+  /// Begins a salvage of the file of `config` into a new one at `path`.
+  package init(_ config: StoreConfig, to path: String) throws(StoreFailure) {
+    guard case .file(let source, let key, _, _, let baseVFS) = config.kind else { throw .notFound }
+    var settings = VaultConfig(path: source, key: key, create: false, strict: false)
+    if let baseVFS { settings.baseVFS = baseVFS }
+    settings.storage = config.storage
+    let (file, pages, target): (BrokenFile, PageReader, FreshFile)
+    let connection: Connection
+    do throws(VaultFailure) {
+      file = try BrokenFile(settings)
+      pages = try file.pages()
+      target = try file.fresh(at: path)
+      unsafe connection = Connection(adopting: try target.connect())
+    } catch {
+      throw StoreFailure(error)
+    }
+    connection.members = config.members
+    do throws(StoreFailure) {
+      let salvage = try Salvage(
+        pages, into: connection, binding: Schema.Binding(config), skipsUnreadable: true)
+      state = Lock(State(file, target, connection, salvage))
+    } catch {
+      connection.close()
+      target.end()
+      throw error
+    }
+  }
+
+  /// A little of it; true when the new file has its name. After a failure nothing of it is left,
+  /// and each later step fails likewise.
+  package func step() throws(StoreFailure) -> Bool {
+    try state.withLock { state throws(StoreFailure) in
+      if let failure = state.failure { throw failure }
+      if state.isDone { return true }
+      do throws(StoreFailure) { try state.step() } catch {
+        state.failure = error
+        state.connection.close()
+        state.target.end()
+        throw error
+      }
+      return state.isDone
+    }
+  }
+
+  /// Pages that were read, of how many; each is read twice.
+  package var progress: (done: UInt64, total: UInt64, isDone: Bool) {
+    state.withLock { state in
+      let (done, total) = state.salvage.progress
+      return (done, total, state.isDone)
+    }
+  }
+
+  package var found: Salvaged { state.withLock { $0.salvage.found } }
+}
+
+extension Salvage {
+  /// Writes what is left of an open file over it; what the store counts from then on.
+  static func heal(
+    _ vault: Vault, _ connection: Connection, binding: Schema.Binding, floor: Counters
+  ) throws(StoreFailure) -> (Salvaged, Counters) {
+    let fresh: FreshFile
+    let target: Connection
+    let pages: PageReader
+    do throws(VaultFailure) {
+      guard let file = try vault.fresh() else { throw .damaged }
+      fresh = file
+      unsafe target = Connection(adopting: try file.connect())
+      pages = try vault.pages()
+    } catch {
+      throw StoreFailure(error)
+    }
+    defer {
+      target.close()
+      fresh.end()
+    }
+    target.members = connection.members
+    let salvage = try Salvage(pages, into: target, binding: binding, floor: floor)
+    while try !salvage.step() {}
+    try connection.replaceAll(with: target, in: vault)
+    let meta = try Schema.prepare(connection, binding: binding)
+    connection.memo.see(meta.counters.lsn)
+    connection.memo.facts = meta.facts
+    return (salvage.found, meta.counters)
+  }
+}
