@@ -103,6 +103,19 @@ def minutes(count):
             for number in range(1, count + 1)]
 
 
+def entries(messages, request):
+    """What a server with a log of these messages answers to `get_entries`."""
+    count, limit = len(messages), request["limit"]
+    if "after" in request:
+        low = int(request["after"][1:])
+        high = min(count, low + limit)
+    else:
+        high = int(request.get("before", f"t{count}")[1:])
+        low = max(0, high - limit)
+    return {"entries": messages[low:high], "after": f"t{high}", "present": high == count,
+            **({"before": f"t{low}"} if low else {})}
+
+
 class Time:
     """The client's clock, and the pauses between two connections, which take none."""
 
@@ -395,6 +408,71 @@ class Aio(unittest.IsolatedAsyncioTestCase):
             searched = asyncio.ensure_future(self.collected(client.since("c", 0)))
             await self.time.until(client, searched.done)
             self.assertEqual(searched.result(), [])
+
+    async def test_a_page_of_one_printed_time_is_not_taken_as_refused(self):
+        """The gap before it has the times of the gap that it filled in part."""
+        server = Server([message(number, created_at="2024-05-01T10:00:00" if number > 100 else
+                                 f"2024-05-01T09:00:{number // 2:02}")
+                         for number in range(1, 221)])
+        server.answer = lambda request: entries(server.messages, request)
+        log = tideline.Profile(
+            page_limit=20, capabilities=tideline.Capabilities.LOG
+            | tideline.Capabilities.LOG_REFUSES)
+        async with opened(server, self.time, profile=log) as client:
+            self.assertEqual(await self.collected(client.since("c", 0, page=50)),
+                             [f"m{number}" for number in range(220, 0, -1)])
+
+    async def test_gaps_that_arrive_meanwhile_hide_nothing(self):
+        """Newer gaps are filled first, also where that brings only known messages."""
+        server = Server([message(number, created_at=f"2024-05-01T09:{number // 60:02}:"
+                                 f"{number % 60:02}", seq=number) for number in range(1, 301)])
+        whole = [f"m{number}" for number in range(300, 0, -1)]
+        counted = tideline.Profile(capabilities=tideline.Capabilities.SEQUENCE)
+        found = []
+        async with opened(server, self.time, profile=counted) as client:
+            async for row in client.since("c", 0, page=50):
+                found.append(row.id)
+                if len(found) % 50 not in (10, 40):
+                    continue
+                # One push is lost, and sixty arrive.
+                for lost in [True] + [False] * 60:
+                    number = len(server.messages) + 1
+                    server.messages.append(message(
+                        number, created_at=f"2024-05-01T10:{number // 60:02}:{number % 60:02}",
+                        seq=number))
+                    if not lost:
+                        server.transports[-1].hand(
+                            {"type": "message_new", "message": server.messages[-1]})
+                await self.time.until(client, lambda: server.transports[-1].frames.empty())
+        self.assertEqual([id for id in found if id in whole], whole)
+
+    async def test_a_gap_that_only_brings_what_is_known_is_given_up(self):
+        server = Server(minutes(120))
+        async with opened(server, self.time) as client:
+            status, asked = await client.sync("c"), []
+
+            async def sync(conversation, kind=tideline.SyncKind.LATEST, **more):
+                asked.append(kind)
+                return dataclasses.replace(status, received=50, inserted=0)
+            client.sync = sync
+            self.assertEqual(len(await self.collected(client.since("c", 0))), 50)
+            # The second of both gaps is asked for once.
+            self.assertEqual(asked.count(tideline.SyncKind.OLDER), 64 + 1)
+
+    async def test_a_first_sync_that_fails_for_now_is_asked_again(self):
+        server = Server(minutes(20))
+        async with opened(server, self.time) as client:
+            await client.sync("c")
+            server.messages = minutes(30)
+            true, results = client.sync, [tideline.Status.UNAVAILABLE, tideline.Status.TIMEOUT]
+
+            async def sync(*asked, **more):
+                if results:
+                    return tideline.SyncStatus(
+                        tideline.SyncPhase.ENDED, results.pop(), 0, 0, 0, 0)
+                return await true(*asked, **more)
+            client.sync = sync
+            self.assertEqual(len(await self.collected(client.since("c", 0))), 30)
 
     async def collected(self, iterator):
         return [row.id async for row in iterator]

@@ -48,6 +48,8 @@ from .views import Conversation, Diff, Item
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _Entered = TypeVar("_Entered", bound="_Watched")
+#: How often `since` asks for what is in a gap where each answer has only known messages.
+_TRIES = 64
 
 
 class _Worker:
@@ -251,13 +253,18 @@ class Client(_Called):
             page: How many are read at a time, at most 10,000.
         """
         where, number = From.LATEST, 0
-        asked: tuple[int, int] | None = None
-        given_up: set[tuple[int, int]] = set()
-        await self.sync(conversation)
+        asked: tuple[int, int, int] | None = None
+        given_up: set[tuple[int, int, int]] = set()
+        tries = _TRIES
+        while (await self.sync(conversation)).result.is_transient:
+            pass
         while True:
             found = await self.messages(conversation, where, number=number, limit=page)
-            gaps = {gap.before_row: (gap.low_us, gap.high_us) for gap in found.coverage.gaps
-                    if not gap.poisoned and (gap.low_us, gap.high_us) not in given_up}
+            # The row behind a gap tells it from one with the same times.
+            behind = [*(row.number for row in found.messages), number]
+            gaps = {gap.before_row: (gap.low_us, gap.high_us, behind[gap.before_row])
+                    for gap in found.coverage.gaps if not gap.poisoned}
+            gaps = {row: gap for row, gap in gaps.items() if gap not in given_up}
             # Rows after the newest gap: nothing is missing between them and those before.
             first = max(gaps, default=0)
             for message in reversed(found.messages[first:]):
@@ -268,12 +275,16 @@ class Client(_Called):
             if not gaps:
                 if found.coverage.stop is not Stop.LIMIT:
                     return
-            elif gaps[first] == asked:
+            elif gaps[first] == asked and not tries:
                 given_up.add(asked)
             else:
+                asked = gaps[first]
                 status = await self.sync(conversation, SyncKind.OLDER, want=page)
-                # What failed for now is asked again; what did not help is not.
-                asked = None if status.result.is_transient else gaps[first]
+                if status.result.is_transient or status.inserted:
+                    tries = _TRIES
+                else:
+                    # Messages that were known may have filled a newer gap; this one is next.
+                    tries = max(0, tries - 1) if status.received else 0
 
     def window(self, conversation: str, *arguments: Any, **named: Any) -> Window:
         """A window on a conversation, to be entered by ``async with``; the arguments are those of
