@@ -446,6 +446,47 @@ class Aio(unittest.IsolatedAsyncioTestCase):
                 await self.time.until(client, lambda: server.transports[-1].frames.empty())
         self.assertEqual([id for id in found if id in whole], whole)
 
+    async def test_a_reader_whose_row_goes_away_goes_on(self):
+        whole = [f"m{number}" for number in range(200, 0, -1)]
+
+        async def forget_the_last(client):
+            await client.drop("c", found[-1])
+
+        async def forget_some(client):
+            for id in found[-5:]:
+                await client.drop("c", id)
+
+        async def forget_all(client):
+            await client.drop("c")
+        for lose in (forget_the_last, forget_some, forget_all):
+            with self.subTest(lose.__name__):
+                server, found = Server(minutes(200)), []
+                async with opened(server, self.time) as client:
+                    async for row in client.since("c", 0, page=20):
+                        found.append(row.id)
+                        if len(found) % 10 == 0:
+                            await lose(client)
+                self.assertEqual(found, whole)
+
+    async def test_a_message_that_still_waits_is_not_passed_by_one_that_was_sent(self):
+        server = Server(minutes(3))
+        server.unanswered = "send_message"
+        async with opened(server, self.time) as client:
+            await client.sync("c")
+            for number in range(2):
+                await client.send("c", {"text": "later"}, client_id=f"own-{number}")
+            found = []
+            async for row in client.since("c", 0, page=1):
+                found.append(row.id)
+                if len(found) == 1:
+                    server.transports[-1].hand({"type": "message_new", "message": message(
+                        4, created_at="2024-05-01T11:00:00", sender_id="me", client_id="own-1")})
+                    seen = client.turns
+                    while (await client.messages("c")).messages[-2].id != "m4":
+                        await client.news(seen)
+                        seen = client.turns
+            self.assertEqual(found, ["own-1", "own-0", "m3", "m2", "m1"])
+
     async def test_a_gap_that_only_brings_what_is_known_is_given_up(self):
         server = Server(minutes(120))
         async with opened(server, self.time) as client:

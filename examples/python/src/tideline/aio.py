@@ -31,12 +31,13 @@ from . import conversations as _conversations
 from . import items as _items
 from . import window as _window
 from .connection import Backoff, Connect, Connection, Transport, stream, websocket
-from .errors import ClosedError, ResyncError, Status
+from .errors import ClosedError, NotFoundError, ResyncError, Status
 from .values import (
     Change,
     From,
     Message,
     MessageState,
+    Page,
     Policy,
     Stop,
     SyncKind,
@@ -246,32 +247,37 @@ class Client(_Called):
         """All messages of a conversation after a time, the newest first; asks the server for those
         that are missing, and waits for a connection where it has to. What the server refuses to
         give is passed over. Before all others come the user's own that wait to be sent: their
-        ``time_us`` is 0.
+        ``time_us`` is 0. Each is given once. Where the one that was given last is deleted meanwhile,
+        messages that arrived since may come between older ones.
 
         Args:
             time_us: The server's time in microseconds since 1970; 0 for the whole conversation.
             page: How many are read at a time, at most 10,000.
         """
-        where, number = From.LATEST, 0
+        passed: list[tuple[int, bool]] = []
+        given: set[int | str] = set()
         asked: tuple[int, int, int] | None = None
         given_up: set[tuple[int, int, int]] = set()
         tries = _TRIES
         while (await self.sync(conversation)).result.is_transient:
             pass
         while True:
-            found = await self.messages(conversation, where, number=number, limit=page)
+            found = await self._page_before(conversation, passed, page)
             # The row behind a gap tells it from one with the same times.
-            behind = [*(row.number for row in found.messages), number]
+            behind = [*(row.number for row in found.messages), passed[-1][0] if passed else 0]
             gaps = {gap.before_row: (gap.low_us, gap.high_us, behind[gap.before_row])
                     for gap in found.coverage.gaps if not gap.poisoned}
             gaps = {row: gap for row, gap in gaps.items() if gap not in given_up}
             # Rows after the newest gap: nothing is missing between them and those before.
             first = max(gaps, default=0)
             for message in reversed(found.messages[first:]):
-                if message.state is MessageState.CONFIRMED and message.time_us <= time_us:
+                waits = message.state is not MessageState.CONFIRMED
+                if not waits and message.time_us <= time_us:
                     return
-                where, number = From.BEFORE, message.number
-                yield message
+                passed.append((message.number, waits))
+                if message.number not in given and message.id not in given:
+                    given |= {message.number, message.id}
+                    yield message
             if not gaps:
                 if found.coverage.stop is not Stop.LIMIT:
                     return
@@ -285,6 +291,29 @@ class Client(_Called):
                 else:
                     # Messages that were known may have filled a newer gap; this one is next.
                     tries = max(0, tries - 1) if status.received else 0
+
+    async def _page_before(
+            self, conversation: str, passed: list[tuple[int, bool]], limit: int) -> Page:
+        """The page before the last of these rows that is still in its place, else the newest one.
+        A row is its number, and whether it waited to be sent; those behind it are taken out."""
+        back = 1
+        while passed:
+            number, waited = passed[-1]
+            try:
+                found = await self.messages(conversation, From.BEFORE, number=number, limit=limit)
+                if not waited:
+                    return found
+                # Once it is sent it is before others that still wait. It was not when it was read
+                # if it is not now.
+                now = await self.numbered(conversation, number, number)
+                if now and now[0].state is not MessageState.CONFIRMED:
+                    return found
+            except NotFoundError:
+                pass
+            # Many may have been deleted together.
+            del passed[-back:]
+            back *= 2
+        return await self.messages(conversation, limit=limit)
 
     def window(self, conversation: str, *arguments: Any, **named: Any) -> Window:
         """A window on a conversation, to be entered by ``async with``; the arguments are those of
