@@ -8,6 +8,8 @@ import contextlib
 import dataclasses
 import json
 import logging
+import os
+import tempfile
 import threading
 import unittest
 
@@ -551,6 +553,63 @@ class Aio(unittest.IsolatedAsyncioTestCase):
             sync.cancel()
             await asyncio.wait({sync})
             self.assertEqual((await client.state()).syncs_left, 0)
+
+    async def test_a_sync_that_is_cancelled_as_it_begins_is_dropped(self):
+        async with opened(Server(), self.time) as client:
+            true, loop = client.plain.sync, asyncio.get_running_loop()
+            begun, go_on = asyncio.Event(), threading.Event()
+
+            def sync(*asked):
+                number = true(*asked)
+                loop.call_soon_threadsafe(begun.set)
+                go_on.wait()
+                return number
+            client.plain.sync = sync
+            task = asyncio.ensure_future(client.sync("c"))
+            await begun.wait()
+            task.cancel()
+            go_on.set()
+            await asyncio.wait({task})
+            self.assertTrue(task.cancelled())
+            self.assertEqual((await client.state()).syncs_left, 0)
+
+    async def test_a_sync_that_is_cancelled_after_its_client_was_closed(self):
+        server = Server()
+        server.is_silent = True
+        async with opened(server, self.time) as client:
+            waits = asyncio.Event()
+
+            async def news(seen):
+                waits.set()
+                await asyncio.Event().wait()
+            client.news = news
+            task = asyncio.ensure_future(client.sync("c"))
+            await waits.wait()
+        task.cancel()
+        await asyncio.wait({task})
+        self.assertTrue(task.cancelled())
+
+    async def test_a_file_is_free_once_leaving_was_cancelled(self):
+        server, leaves, go_on = Server(), asyncio.Event(), asyncio.Event()
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        path = os.path.join(folder, "eva")
+
+        async def close():
+            leaves.set()
+            await go_on.wait()
+
+        async def program():
+            async with opened(server, self.time, path=path, key=KEY) as client:
+                await client.sync("c")
+                server.transports[0].close = close
+        task = asyncio.ensure_future(program())
+        await leaves.wait()
+        task.cancel()
+        await asyncio.sleep(0)
+        go_on.set()
+        await asyncio.wait({task})
+        self.assertTrue(task.cancelled())
+        tideline.Client(path, KEY, user_id="me").close()
 
     def test_what_a_plain_object_does_is_awaited(self):
         """All but what connection, iterators and `async with` do; long work is by `call`."""

@@ -70,14 +70,19 @@ class _Called:
     def __init__(self, worker: _Worker) -> None:
         self._worker = worker
 
+    def _begin(
+            self, function: Callable[_P, _T], *arguments: _P.args, **named: _P.kwargs,
+    ) -> concurrent.futures.Future[_T]:
+        """Gives a function to the worker thread."""
+        if self._worker.is_closed:
+            raise ClosedError(Status.CLOSED, "the client was closed")
+        return self._worker.pool.submit(function, *arguments, **named)
+
     async def call(
             self, function: Callable[_P, _T], *arguments: _P.args, **named: _P.kwargs) -> _T:
         """Runs a function in the client's worker thread and gives what it gives. Where the caller
         is cancelled a call that has begun goes on to its end."""
-        if self._worker.is_closed:
-            raise ClosedError(Status.CLOSED, "the client was closed")
-        return await asyncio.get_running_loop().run_in_executor(
-            self._worker.pool, functools.partial(function, *arguments, **named))
+        return await asyncio.wrap_future(self._begin(function, *arguments, **named))
 
 
 def _in_worker(
@@ -129,14 +134,27 @@ class Client(_Called):
         trace: TracebackType | None,
     ) -> None:
         assert self._running is not None
-        self._running.cancel()
-        await asyncio.wait({self._running})
-        await self.call(self.plain.close)
-        self._worker.is_closed = True
-        self._worker.pool.shutdown(wait=False)
+        closing = asyncio.ensure_future(self._close(self._running))
+        try:
+            await asyncio.shield(closing)
+        except asyncio.CancelledError:
+            # Another program may open the file once this has ended.
+            await asyncio.wait({closing})
+            raise
         if kind is None and not self._running.cancelled():
             # Why the connection ended for good, where no iterator has said so.
             self._running.result()
+
+    async def _close(self, running: asyncio.Task[None]) -> None:
+        """Ends the connection and closes the file, also where the loop ends meanwhile."""
+        running.cancel()
+        try:
+            await asyncio.wait({running})
+        finally:
+            closed = self._begin(self.plain.close)
+            self._worker.is_closed = True
+            self._worker.pool.shutdown(wait=False)
+        await asyncio.wrap_future(closed)
 
     # News. Whoever waits takes the count before it reads, so nothing is missed in between.
 
@@ -228,10 +246,10 @@ class Client(_Called):
         """Asks for a conversation, or the list of them, to be synced, and waits for the end of it,
         also for a connection. ``result`` of what it gives says how it ended. Where the caller is
         cancelled the sync is, too. ``more`` is as in ``tideline.Client.sync``."""
-        number = await self.call(
-            functools.partial(self.plain.sync, conversation, kind, policy, **more))
-        self.connection.wake()
+        begun = self._begin(self.plain.sync, conversation, kind, policy, **more)
         try:
+            number = await asyncio.wrap_future(begun)
+            self.connection.wake()
             while True:
                 turns = self.turns
                 status = await self.call(self.plain.sync_status, number)
@@ -239,7 +257,9 @@ class Client(_Called):
                     return status
                 await self.news(turns)
         except asyncio.CancelledError:
-            self._worker.pool.submit(self.plain.cancel, number)
+            # It runs after the call that began the sync, which may be under way.
+            if not begun.cancelled() and not self._worker.is_closed:
+                self._begin(lambda: self.plain.cancel(begun.result()))
             raise
 
     async def since(
@@ -264,7 +284,8 @@ class Client(_Called):
         while True:
             found = await self._page_before(conversation, passed, page)
             # The row behind a gap tells it from one with the same times.
-            behind = [*(row.number for row in found.messages), passed[-1][0] if passed else 0]
+            last = passed[-1][0] if passed else 0
+            behind = [*(row.number for row in found.messages), last]
             gaps = {gap.before_row: (gap.low_us, gap.high_us, behind[gap.before_row])
                     for gap in found.coverage.gaps if not gap.poisoned}
             gaps = {row: gap for row, gap in gaps.items() if gap not in given_up}
