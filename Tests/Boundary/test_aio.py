@@ -591,8 +591,9 @@ class Aio(unittest.IsolatedAsyncioTestCase):
 
     async def test_a_file_is_free_once_leaving_was_cancelled(self):
         server, leaves, go_on = Server(), asyncio.Event(), asyncio.Event()
-        folder = self.enterContext(tempfile.TemporaryDirectory())
-        path = os.path.join(folder, "eva")
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        path = os.path.join(folder.name, "eva")
 
         async def close():
             leaves.set()

@@ -265,13 +265,17 @@ class Client(_Called):
     async def since(
             self, conversation: str, time_us: int, page: int = 1_000) -> AsyncIterator[Message]:
         """All messages of a conversation after a time, the newest first; asks the server for those
-        that are missing, and waits for a connection where it has to. What the server refuses to
-        give is passed over. Before all others come the user's own that wait to be sent: their
-        ``time_us`` is 0. Each is given once. Where the one that was given last is deleted meanwhile,
-        messages that arrived since may come between older ones.
+        that are missing, and waits for a connection where it has to. It passes over messages that
+        the server refuses to give, so one answer of ``forbidden`` ends it.
+
+        The user's own messages that wait to be sent come first: their ``time_us`` is 0. Each
+        message is given once. Where the last one is deleted meanwhile, messages that arrived
+        since may come between older ones.
 
         Args:
             time_us: The server's time in microseconds since 1970; 0 for the whole conversation.
+                The first message that is not after it is the end. Where a server puts an earlier
+                time after a later one, as a bridge may, take 0 to miss none.
             page: How many are read at a time, at most 10,000.
         """
         passed: list[tuple[int, bool]] = []
@@ -284,8 +288,8 @@ class Client(_Called):
         while True:
             found = await self._page_before(conversation, passed, page)
             # The row behind a gap tells it from one with the same times.
-            last = passed[-1][0] if passed else 0
-            behind = [*(row.number for row in found.messages), last]
+            behind = [row.number for row in found.messages]
+            behind.append(passed[-1][0] if passed else 0)
             gaps = {gap.before_row: (gap.low_us, gap.high_us, behind[gap.before_row])
                     for gap in found.coverage.gaps if not gap.poisoned}
             gaps = {row: gap for row, gap in gaps.items() if gap not in given_up}
