@@ -554,6 +554,38 @@ class Aio(unittest.IsolatedAsyncioTestCase):
             await asyncio.wait({sync})
             self.assertEqual((await client.state()).syncs_left, 0)
 
+    async def test_a_dial_that_hangs_is_given_up_for_another_network(self):
+        server, dials = Server(), []
+        true = server.connect
+
+        async def connect():
+            dials.append(asyncio.current_task())
+            if len(dials) == 1:
+                await asyncio.Event().wait()
+            return await true()
+        server.connect = connect
+        async with opened(server, self.time) as client:
+            await self.time.until(client, lambda: dials)
+            client.reconnect()
+            await self.time.until(client, lambda: client.is_connected)
+            self.assertTrue(dials[0].cancelled())
+            self.assertEqual((len(dials), self.time.pauses), (2, []))
+
+    async def test_a_transport_of_the_former_network_is_closed(self):
+        server = Server()
+        true = server.connect
+
+        async def connect():
+            made = await true()
+            if len(server.transports) == 1:
+                # In the same turn of the loop in which the dial ends.
+                client.reconnect()
+            return made
+        server.connect = connect
+        async with opened(server, self.time) as client:
+            await self.time.until(client, lambda: client.is_connected)
+            self.assertEqual([one.closed for one in server.transports], [True, False])
+
     async def test_a_sync_that_is_cancelled_as_it_begins_is_dropped(self):
         async with opened(Server(), self.time) as client:
             true, loop = client.plain.sync, asyncio.get_running_loop()
