@@ -98,7 +98,8 @@ def _in_worker(
 
 
 class Client(_Called):
-    """A ``tideline.Client`` for asyncio; made by ``open``. Use it in one loop.
+    """A ``tideline.Client`` for asyncio; made by ``open``. Use it in one loop. A task that is
+    cancelled as it leaves waits until the file is closed.
 
     The methods without a text here are those of ``tideline.Client``, awaited. ``call`` runs any
     other one, as in ``await client.call(client.plain.stats)``.
@@ -216,7 +217,8 @@ class Client(_Called):
         end.
 
         Args:
-            after: The ``seq`` of the last change that was seen; None for those from now on.
+            after: The ``seq`` of the last change that was seen; None for those from the first step
+                of the iterator on.
             limit: How many are read at a time at most; 0 for the library's choice.
 
         Raises:
@@ -244,8 +246,9 @@ class Client(_Called):
         policy: Policy = Policy.CACHE_THEN_NETWORK, **more: Any,
     ) -> SyncStatus:
         """Asks for a conversation, or the list of them, to be synced, and waits for the end of it,
-        also for a connection. ``result`` of what it gives says how it ended. Where the caller is
-        cancelled the sync is, too. ``more`` is as in ``tideline.Client.sync``."""
+        also for a connection. It raises nothing where the server refuses: look at ``result`` of
+        what it gives. Where the caller is cancelled the sync is, too. ``more`` is as in
+        ``tideline.Client.sync``."""
         begun = self._begin(self.plain.sync, conversation, kind, policy, **more)
         try:
             number = await asyncio.wrap_future(begun)
@@ -418,7 +421,8 @@ class _Watched(_Called):
         return await self.call(self._update)
 
     async def __aiter__(self) -> AsyncIterator[Diff]:
-        """Each difference, without end; the list is brought along before it is given."""
+        """Each difference, without end; the list is brought along before it is given. Two
+        iterators over one list share its differences: each is given by one of them."""
         while True:
             seen = self._client.turns
             diff = await self.poll()
