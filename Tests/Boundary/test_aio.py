@@ -8,6 +8,8 @@ import contextlib
 import dataclasses
 import json
 import logging
+import os
+import tempfile
 import threading
 import unittest
 
@@ -101,6 +103,19 @@ def minutes(count):
     """Messages a minute apart."""
     return [message(number, created_at=f"2024-05-01T{number // 60:02}:{number % 60:02}:00")
             for number in range(1, count + 1)]
+
+
+def entries(messages, request):
+    """What a server with a log of these messages answers to `get_entries`."""
+    count, limit = len(messages), request["limit"]
+    if "after" in request:
+        low = int(request["after"][1:])
+        high = min(count, low + limit)
+    else:
+        high = int(request.get("before", f"t{count}")[1:])
+        low = max(0, high - limit)
+    return {"entries": messages[low:high], "after": f"t{high}", "present": high == count,
+            **({"before": f"t{low}"} if low else {})}
 
 
 class Time:
@@ -396,6 +411,112 @@ class Aio(unittest.IsolatedAsyncioTestCase):
             await self.time.until(client, searched.done)
             self.assertEqual(searched.result(), [])
 
+    async def test_a_page_of_one_printed_time_is_not_taken_as_refused(self):
+        """The gap before it has the times of the gap that it filled in part."""
+        server = Server([message(number, created_at="2024-05-01T10:00:00" if number > 100 else
+                                 f"2024-05-01T09:00:{number // 2:02}")
+                         for number in range(1, 221)])
+        server.answer = lambda request: entries(server.messages, request)
+        log = tideline.Profile(
+            page_limit=20, capabilities=tideline.Capabilities.LOG
+            | tideline.Capabilities.LOG_REFUSES)
+        async with opened(server, self.time, profile=log) as client:
+            self.assertEqual(await self.collected(client.since("c", 0, page=50)),
+                             [f"m{number}" for number in range(220, 0, -1)])
+
+    async def test_gaps_that_arrive_meanwhile_hide_nothing(self):
+        """Newer gaps are filled first, also where that brings only known messages."""
+        server = Server([message(number, created_at=f"2024-05-01T09:{number // 60:02}:"
+                                 f"{number % 60:02}", seq=number) for number in range(1, 301)])
+        whole = [f"m{number}" for number in range(300, 0, -1)]
+        counted = tideline.Profile(capabilities=tideline.Capabilities.SEQUENCE)
+        found = []
+        async with opened(server, self.time, profile=counted) as client:
+            async for row in client.since("c", 0, page=50):
+                found.append(row.id)
+                if len(found) % 50 not in (10, 40):
+                    continue
+                # One push is lost, and sixty arrive.
+                for lost in [True] + [False] * 60:
+                    number = len(server.messages) + 1
+                    server.messages.append(message(
+                        number, created_at=f"2024-05-01T10:{number // 60:02}:{number % 60:02}",
+                        seq=number))
+                    if not lost:
+                        server.transports[-1].hand(
+                            {"type": "message_new", "message": server.messages[-1]})
+                await self.time.until(client, lambda: server.transports[-1].frames.empty())
+        self.assertEqual([id for id in found if id in whole], whole)
+
+    async def test_a_reader_whose_row_goes_away_goes_on(self):
+        whole = [f"m{number}" for number in range(200, 0, -1)]
+
+        async def forget_the_last(client):
+            await client.drop("c", found[-1])
+
+        async def forget_some(client):
+            for id in found[-5:]:
+                await client.drop("c", id)
+
+        async def forget_all(client):
+            await client.drop("c")
+        for lose in (forget_the_last, forget_some, forget_all):
+            with self.subTest(lose.__name__):
+                server, found = Server(minutes(200)), []
+                async with opened(server, self.time) as client:
+                    async for row in client.since("c", 0, page=20):
+                        found.append(row.id)
+                        if len(found) % 10 == 0:
+                            await lose(client)
+                self.assertEqual(found, whole)
+
+    async def test_a_message_that_still_waits_is_not_passed_by_one_that_was_sent(self):
+        server = Server(minutes(3))
+        server.unanswered = "send_message"
+        async with opened(server, self.time) as client:
+            await client.sync("c")
+            for number in range(2):
+                await client.send("c", {"text": "later"}, client_id=f"own-{number}")
+            found = []
+            async for row in client.since("c", 0, page=1):
+                found.append(row.id)
+                if len(found) == 1:
+                    server.transports[-1].hand({"type": "message_new", "message": message(
+                        4, created_at="2024-05-01T11:00:00", sender_id="me", client_id="own-1")})
+                    seen = client.turns
+                    while (await client.messages("c")).messages[-2].id != "m4":
+                        await client.news(seen)
+                        seen = client.turns
+            self.assertEqual(found, ["own-1", "own-0", "m3", "m2", "m1"])
+
+    async def test_a_gap_that_only_brings_what_is_known_is_given_up(self):
+        server = Server(minutes(120))
+        async with opened(server, self.time) as client:
+            status, asked = await client.sync("c"), []
+
+            async def sync(conversation, kind=tideline.SyncKind.LATEST, **more):
+                asked.append(kind)
+                return dataclasses.replace(status, received=50, inserted=0)
+            client.sync = sync
+            self.assertEqual(len(await self.collected(client.since("c", 0))), 50)
+            # The second of both gaps is asked for once.
+            self.assertEqual(asked.count(tideline.SyncKind.OLDER), 64 + 1)
+
+    async def test_a_first_sync_that_fails_for_now_is_asked_again(self):
+        server = Server(minutes(20))
+        async with opened(server, self.time) as client:
+            await client.sync("c")
+            server.messages = minutes(30)
+            true, results = client.sync, [tideline.Status.UNAVAILABLE, tideline.Status.TIMEOUT]
+
+            async def sync(*asked, **more):
+                if results:
+                    return tideline.SyncStatus(
+                        tideline.SyncPhase.ENDED, results.pop(), 0, 0, 0, 0)
+                return await true(*asked, **more)
+            client.sync = sync
+            self.assertEqual(len(await self.collected(client.since("c", 0))), 30)
+
     async def collected(self, iterator):
         return [row.id async for row in iterator]
 
@@ -432,6 +553,96 @@ class Aio(unittest.IsolatedAsyncioTestCase):
             sync.cancel()
             await asyncio.wait({sync})
             self.assertEqual((await client.state()).syncs_left, 0)
+
+    async def test_a_dial_that_hangs_is_given_up_for_another_network(self):
+        server, dials = Server(), []
+        true = server.connect
+
+        async def connect():
+            dials.append(asyncio.current_task())
+            if len(dials) == 1:
+                await asyncio.Event().wait()
+            return await true()
+        server.connect = connect
+        async with opened(server, self.time) as client:
+            await self.time.until(client, lambda: dials)
+            client.reconnect()
+            await self.time.until(client, lambda: client.is_connected)
+            self.assertTrue(dials[0].cancelled())
+            self.assertEqual((len(dials), self.time.pauses), (2, []))
+
+    async def test_a_transport_of_the_former_network_is_closed(self):
+        server = Server()
+        true = server.connect
+
+        async def connect():
+            made = await true()
+            if len(server.transports) == 1:
+                # In the same turn of the loop in which the dial ends.
+                client.reconnect()
+            return made
+        server.connect = connect
+        async with opened(server, self.time) as client:
+            await self.time.until(client, lambda: client.is_connected)
+            self.assertEqual([one.closed for one in server.transports], [True, False])
+
+    async def test_a_sync_that_is_cancelled_as_it_begins_is_dropped(self):
+        async with opened(Server(), self.time) as client:
+            true, loop = client.plain.sync, asyncio.get_running_loop()
+            begun, go_on = asyncio.Event(), threading.Event()
+
+            def sync(*asked):
+                number = true(*asked)
+                loop.call_soon_threadsafe(begun.set)
+                go_on.wait()
+                return number
+            client.plain.sync = sync
+            task = asyncio.ensure_future(client.sync("c"))
+            await begun.wait()
+            task.cancel()
+            go_on.set()
+            await asyncio.wait({task})
+            self.assertTrue(task.cancelled())
+            self.assertEqual((await client.state()).syncs_left, 0)
+
+    async def test_a_sync_that_is_cancelled_after_its_client_was_closed(self):
+        server = Server()
+        server.is_silent = True
+        async with opened(server, self.time) as client:
+            waits = asyncio.Event()
+
+            async def news(seen):
+                waits.set()
+                await asyncio.Event().wait()
+            client.news = news
+            task = asyncio.ensure_future(client.sync("c"))
+            await waits.wait()
+        task.cancel()
+        await asyncio.wait({task})
+        self.assertTrue(task.cancelled())
+
+    async def test_a_file_is_free_once_leaving_was_cancelled(self):
+        server, leaves, go_on = Server(), asyncio.Event(), asyncio.Event()
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        path = os.path.join(folder.name, "eva")
+
+        async def close():
+            leaves.set()
+            await go_on.wait()
+
+        async def program():
+            async with opened(server, self.time, path=path, key=KEY) as client:
+                await client.sync("c")
+                server.transports[0].close = close
+        task = asyncio.ensure_future(program())
+        await leaves.wait()
+        task.cancel()
+        await asyncio.sleep(0)
+        go_on.set()
+        await asyncio.wait({task})
+        self.assertTrue(task.cancelled())
+        tideline.Client(path, KEY, user_id="me").close()
 
     def test_what_a_plain_object_does_is_awaited(self):
         """All but what connection, iterators and `async with` do; long work is by `call`."""

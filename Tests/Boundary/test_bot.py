@@ -2,11 +2,13 @@
 
 import asyncio
 import collections
+import contextlib
 import datetime
 import json
 import os
 import pathlib
 import random
+import runpy
 import select
 import signal
 import socket
@@ -14,11 +16,13 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 import tideline
 import tideline.aio
 
-from support import ROOT
+from support import ROOT, message
+from test_aio import Server
 
 BOT = ROOT / "examples" / "python" / "bot.py"
 SERVER = os.environ.get("TIDELINE_SERVER", str(ROOT / "out" / "tideline-server"))
@@ -167,7 +171,7 @@ class Bot(unittest.TestCase):
         feed does not keep the entries that tell of them."""
         room = self.rooms[0]
         self.post(room, 40)
-        seen = self.kept()[1]
+        seen = self.kept()[-1]
 
         async def fetch():
             async with tideline.aio.open(**how, connect=tideline.aio.stream(
@@ -210,9 +214,9 @@ class Bot(unittest.TestCase):
         self.until(total)
         # A last life, which is told that nothing was answered yet: it looks at everything again.
         self.kill()
-        pathlib.Path(f"{self.file}.bot").write_text(json.dumps([self.kept()[0], 1]))
+        pathlib.Path(f"{self.file}.bot").write_text(json.dumps([*self.kept()[:-1], 1]))
         self.start()
-        while self.kept()[1] == 1 and self.process.poll() is None:
+        while self.kept()[-1] == 1 and self.process.poll() is None:
             self.line.ask("admin_advance", over_s=1)
         # Whatever else it has to say goes out before this answer does.
         self.begin(1)
@@ -221,6 +225,108 @@ class Bot(unittest.TestCase):
         asked, answered = self.look()
         self.assertEqual(len(asked), total + 1)
         self.assertEqual(answered, collections.Counter(asked))
+
+
+class Rooms(Server):
+    """A server with a list of conversations, which it may refuse."""
+
+    def __init__(self, messages):
+        super().__init__(messages)
+        self.error = None
+
+    def answer(self, request):
+        if request["type"] == "get_conversations":
+            rooms = [{"conversation_id": "c", "participant_ids": ["me", "you"],
+                      "last_message": self.messages[-1]}]
+            return self.error or {"conversations": rooms, "total_count": 1}
+        if request["type"] == "send_message":
+            return {"message": message(
+                f"answer-{request['reply_to']}", created_at="2024-05-01T12:00:00",
+                sender_id="me", client_id=request["client_id"], reply_to=request["reply_to"])}
+        return super().answer(request)
+
+    def post(self, created_at):
+        """A new message, pushed to whom is connected."""
+        self.messages.append(message(len(self.messages) + 1, created_at=created_at))
+        for transport in self.transports:
+            transport.hand({"type": "message_new", "message": self.messages[-1]})
+
+    def answered(self):
+        return [one["reply_to"] for one in self.requests if one["type"] == "send_message"]
+
+
+class Starts(unittest.IsolatedAsyncioTestCase):
+    """Its first start, and lists that it is not given; in this process."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.file = os.path.join(folder.name, "eva")
+        self.server = Rooms([message(number) for number in range(1, 6)])
+        self.failures = []
+
+    @contextlib.asynccontextmanager
+    async def running(self):
+        """The bot, connected to the server; syncs of the list fail as `failures` says."""
+        true = tideline.aio.Client.sync
+
+        async def sync(client, *asked, **more):
+            if more.get("kind") is tideline.SyncKind.CONVERSATIONS and self.failures:
+                return tideline.SyncStatus(
+                    tideline.SyncPhase.ENDED, self.failures.pop(), 0, 0, 0, 0)
+            return await true(client, *asked, **more)
+        with (mock.patch.object(tideline.aio, "stream", lambda *_, **__: self.server.connect),
+              mock.patch.object(tideline.aio.Client, "sync", sync)):
+            task = asyncio.ensure_future(
+                runpy.run_path(str(BOT))["main"]("0", "me", self.file))
+            try:
+                yield task
+            finally:
+                task.cancel()
+                await asyncio.wait({task})
+
+    async def until(self, task, holds):
+        while not holds() and not task.done():
+            await asyncio.sleep(0.001)
+        if task.done():
+            task.result()
+
+    def was_started(self):
+        return os.path.exists(f"{self.file}.bot")
+
+    async def test_a_list_that_is_refused_for_now_is_asked_for_again(self):
+        self.failures = [tideline.Status.UNAVAILABLE]
+        async with self.running() as task:
+            await self.until(task, lambda: self.was_started() and any(
+                one["type"] == "get_messages" for one in self.server.requests))
+            self.server.post("2024-05-01T11:00:00")
+            await self.until(task, lambda: "m6" in self.server.answered())
+            self.assertEqual(self.server.answered(), ["m6"])
+
+    async def test_a_room_that_is_new_waits_for_the_list(self):
+        async with self.running() as task:
+            await self.until(task, self.was_started)
+        self.failures = [tideline.Status.UNAVAILABLE] * 3
+        self.server.transports.clear()
+        self.server.post("2024-05-01T11:00:00")
+        async with self.running() as task:
+            await self.until(task, self.server.answered)
+            self.assertEqual((self.server.answered(), self.failures), (["m6"], []))
+
+    async def test_it_ends_where_there_is_no_list(self):
+        self.server.error = ("forbidden", "no")
+        async with self.running() as task:
+            with self.assertRaisesRegex(tideline.TidelineError, "REFUSED"):
+                await self.until(task, self.was_started)
+
+    async def test_messages_of_the_second_of_its_first_start(self):
+        async with self.running() as task:
+            await self.until(task, self.was_started)
+            self.server.post(self.server.messages[-1]["created_at"])
+            self.server.post("2024-05-01T11:00:00")
+            await self.until(task, lambda: "m7" in self.server.answered())
+            self.assertEqual(self.server.answered(), ["m6", "m7"])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -31,12 +31,13 @@ from . import conversations as _conversations
 from . import items as _items
 from . import window as _window
 from .connection import Backoff, Connect, Connection, Transport, stream, websocket
-from .errors import ClosedError, ResyncError, Status
+from .errors import ClosedError, NotFoundError, ResyncError, Status
 from .values import (
     Change,
     From,
     Message,
     MessageState,
+    Page,
     Policy,
     Stop,
     SyncKind,
@@ -48,6 +49,8 @@ from .views import Conversation, Diff, Item
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _Entered = TypeVar("_Entered", bound="_Watched")
+#: How often `since` asks for what is in a gap where each answer has only known messages.
+_TRIES = 64
 
 
 class _Worker:
@@ -67,14 +70,19 @@ class _Called:
     def __init__(self, worker: _Worker) -> None:
         self._worker = worker
 
+    def _begin(
+            self, function: Callable[_P, _T], *arguments: _P.args, **named: _P.kwargs,
+    ) -> concurrent.futures.Future[_T]:
+        """Gives a function to the worker thread."""
+        if self._worker.is_closed:
+            raise ClosedError(Status.CLOSED, "the client was closed")
+        return self._worker.pool.submit(function, *arguments, **named)
+
     async def call(
             self, function: Callable[_P, _T], *arguments: _P.args, **named: _P.kwargs) -> _T:
         """Runs a function in the client's worker thread and gives what it gives. Where the caller
         is cancelled a call that has begun goes on to its end."""
-        if self._worker.is_closed:
-            raise ClosedError(Status.CLOSED, "the client was closed")
-        return await asyncio.get_running_loop().run_in_executor(
-            self._worker.pool, functools.partial(function, *arguments, **named))
+        return await asyncio.wrap_future(self._begin(function, *arguments, **named))
 
 
 def _in_worker(
@@ -90,7 +98,8 @@ def _in_worker(
 
 
 class Client(_Called):
-    """A ``tideline.Client`` for asyncio; made by ``open``. Use it in one loop.
+    """A ``tideline.Client`` for asyncio; made by ``open``. Use it in one loop. A task that is
+    cancelled as it leaves waits until the file is closed.
 
     The methods without a text here are those of ``tideline.Client``, awaited. ``call`` runs any
     other one, as in ``await client.call(client.plain.stats)``.
@@ -130,15 +139,28 @@ class Client(_Called):
         trace: TracebackType | None,
     ) -> None:
         assert self._running is not None
-        self._running.cancel()
-        await asyncio.wait({self._running})
-        await self.call(self.plain.close)
-        self._worker.is_closed = True
-        self._tell()
-        self._worker.pool.shutdown(wait=False)
+        closing = asyncio.ensure_future(self._close(self._running))
+        try:
+            await asyncio.shield(closing)
+        except asyncio.CancelledError:
+            # Another program may open the file once this has ended.
+            await asyncio.wait({closing})
+            raise
         if kind is None and not self._running.cancelled():
             # Why the connection ended for good, where no iterator has said so.
             self._running.result()
+
+    async def _close(self, running: asyncio.Task[None]) -> None:
+        """Ends the connection and closes the file, also where the loop ends meanwhile."""
+        running.cancel()
+        try:
+            await asyncio.wait({running})
+        finally:
+            closed = self._begin(self.plain.close)
+            self._worker.is_closed = True
+            self._tell()
+            self._worker.pool.shutdown(wait=False)
+        await asyncio.wrap_future(closed)
 
     # Hand-over.
 
@@ -237,7 +259,8 @@ class Client(_Called):
         end.
 
         Args:
-            after: The ``seq`` of the last change that was seen; None for those from now on.
+            after: The ``seq`` of the last change that was seen; None for those from the first step
+                of the iterator on.
             limit: How many are read at a time at most; 0 for the library's choice.
 
         Raises:
@@ -267,12 +290,13 @@ class Client(_Called):
         policy: Policy = Policy.CACHE_THEN_NETWORK, **more: Any,
     ) -> SyncStatus:
         """Asks for a conversation, or the list of them, to be synced, and waits for the end of it,
-        also for a connection. ``result`` of what it gives says how it ended. Where the caller is
-        cancelled the sync is, too. ``more`` is as in ``tideline.Client.sync``."""
-        number = await self.call(
-            functools.partial(self.plain.sync, conversation, kind, policy, **more))
-        self.connection.wake()
+        also for a connection. It raises nothing where the server refuses: look at ``result`` of
+        what it gives. Where the caller is cancelled the sync is, too. ``more`` is as in
+        ``tideline.Client.sync``."""
+        begun = self._begin(self.plain.sync, conversation, kind, policy, **more)
         try:
+            number = await asyncio.wrap_future(begun)
+            self.connection.wake()
             while True:
                 turns = self.turns
                 await self._held()
@@ -281,44 +305,88 @@ class Client(_Called):
                     return status
                 await self.news(turns)
         except asyncio.CancelledError:
-            self._worker.pool.submit(self.plain.cancel, number)
+            # It runs after the call that began the sync, which may be under way.
+            if not begun.cancelled() and not self._worker.is_closed:
+                self._begin(lambda: self.plain.cancel(begun.result()))
             raise
 
     async def since(
             self, conversation: str, time_us: int, page: int = 1_000) -> AsyncIterator[Message]:
         """All messages of a conversation after a time, the newest first; asks the server for those
-        that are missing, and waits for a connection where it has to. What the server refuses to
-        give is passed over. Before all others come the user's own that wait to be sent: their
-        ``time_us`` is 0.
+        that are missing, and waits for a connection where it has to. It passes over messages that
+        the server refuses to give, so one answer of ``forbidden`` ends it.
+
+        The user's own messages that wait to be sent come first: their ``time_us`` is 0. Each
+        message is given once. Where the last one is deleted meanwhile, messages that arrived
+        since may come between older ones.
 
         Args:
             time_us: The server's time in microseconds since 1970; 0 for the whole conversation.
+                The first message that is not after it is the end. Where a server puts an earlier
+                time after a later one, as a bridge may, take 0 to miss none.
             page: How many are read at a time, at most 10,000.
         """
-        where, number = From.LATEST, 0
-        asked: tuple[int, int] | None = None
-        given_up: set[tuple[int, int]] = set()
-        await self.sync(conversation)
+        passed: list[tuple[int, bool]] = []
+        given: set[int | str] = set()
+        asked: tuple[int, int, int] | None = None
+        given_up: set[tuple[int, int, int]] = set()
+        tries = _TRIES
+        while (await self.sync(conversation)).result.is_transient:
+            pass
         while True:
-            found = await self.messages(conversation, where, number=number, limit=page)
-            gaps = {gap.before_row: (gap.low_us, gap.high_us) for gap in found.coverage.gaps
-                    if not gap.poisoned and (gap.low_us, gap.high_us) not in given_up}
+            found = await self._page_before(conversation, passed, page)
+            # The row behind a gap tells it from one with the same times.
+            behind = [row.number for row in found.messages]
+            behind.append(passed[-1][0] if passed else 0)
+            gaps = {gap.before_row: (gap.low_us, gap.high_us, behind[gap.before_row])
+                    for gap in found.coverage.gaps if not gap.poisoned}
+            gaps = {row: gap for row, gap in gaps.items() if gap not in given_up}
             # Rows after the newest gap: nothing is missing between them and those before.
             first = max(gaps, default=0)
             for message in reversed(found.messages[first:]):
-                if message.state is MessageState.CONFIRMED and message.time_us <= time_us:
+                waits = message.state is not MessageState.CONFIRMED
+                if not waits and message.time_us <= time_us:
                     return
-                where, number = From.BEFORE, message.number
-                yield message
+                passed.append((message.number, waits))
+                if message.number not in given and message.id not in given:
+                    given |= {message.number, message.id}
+                    yield message
             if not gaps:
                 if found.coverage.stop is not Stop.LIMIT:
                     return
-            elif gaps[first] == asked:
+            elif gaps[first] == asked and not tries:
                 given_up.add(asked)
             else:
+                asked = gaps[first]
                 status = await self.sync(conversation, SyncKind.OLDER, want=page)
-                # What failed for now is asked again; what did not help is not.
-                asked = None if status.result.is_transient else gaps[first]
+                if status.result.is_transient or status.inserted:
+                    tries = _TRIES
+                else:
+                    # Messages that were known may have filled a newer gap; this one is next.
+                    tries = max(0, tries - 1) if status.received else 0
+
+    async def _page_before(
+            self, conversation: str, passed: list[tuple[int, bool]], limit: int) -> Page:
+        """The page before the last of these rows that is still in its place, else the newest one.
+        A row is its number, and whether it waited to be sent; those behind it are taken out."""
+        back = 1
+        while passed:
+            number, waited = passed[-1]
+            try:
+                found = await self.messages(conversation, From.BEFORE, number=number, limit=limit)
+                if not waited:
+                    return found
+                # Once it is sent it is before others that still wait. It was not when it was read
+                # if it is not now.
+                now = await self.numbered(conversation, number, number)
+                if now and now[0].state is not MessageState.CONFIRMED:
+                    return found
+            except NotFoundError:
+                pass
+            # Many may have been deleted together.
+            del passed[-back:]
+            back *= 2
+        return await self.messages(conversation, limit=limit)
 
     def window(self, conversation: str, *arguments: Any, **named: Any) -> Window:
         """A window on a conversation, to be entered by ``async with``; the arguments are those of
@@ -398,7 +466,8 @@ class _Watched(_Called):
         return await self.call(self._update)
 
     async def __aiter__(self) -> AsyncIterator[Diff]:
-        """Each difference, without end; the list is brought along before it is given."""
+        """Each difference, without end; the list is brought along before it is given. Two
+        iterators over one list share its differences: each is given by one of them."""
         while True:
             seen = self._client.turns
             await self._client._held()

@@ -250,7 +250,8 @@ class Connection:
         self._wake.set()
 
     def reconnect(self) -> None:
-        """Ends the connection, or the pause, and dials at once: the network has changed."""
+        """Ends the connection, the dial or the pause, and dials at once: the network has
+        changed."""
         self._backoff.reset()
         self._again.set()
         self._void.set()
@@ -321,10 +322,28 @@ class Connection:
         while True:
             self._again.clear()
             try:
-                await self._connection(await self._connect())
+                transport = await self._dial(self._connect)
+                if transport is None:
+                    continue
+                await self._connection(transport)
             except _LOST + _PASSING as error:
                 self.trouble = error
             await self._pause()
+
+    async def _dial(self, connect: Connect) -> Transport | None:
+        """A new transport; None where `reconnect` was called meanwhile."""
+        dial = asyncio.ensure_future(connect())
+        again = asyncio.ensure_future(self._again.wait())
+        try:
+            await asyncio.wait({dial, again}, return_when=asyncio.FIRST_COMPLETED)
+            if not self._again.is_set():
+                return dial.result()
+            if dial.done() and dial.exception() is None:
+                await dial.result().close()
+            return None
+        finally:
+            dial.cancel()
+            again.cancel()
 
     async def _connection(self, transport: Transport) -> None:
         """One connection, from its beginning to its end."""
