@@ -516,8 +516,9 @@ TL_API TL_CHECK tl_status tl_client_wipe(tl_client *client);
 /** Gives the file up for another process. When it returns, this process holds no lock and no
     descriptor of the file and its log.
 
-    It waits for calls that have begun. The connection ends, as by #tl_client_disconnected. Until
-    #tl_client_reacquire
+    It waits for calls that have begun; one whose hook runs ends with #TL_E_RELEASED. The connection
+    ends, as by #tl_client_disconnected. The event descriptor becomes readable once, for the next
+    #tl_client_advance, which then waits for nothing. Until #tl_client_reacquire
     - every call that needs the file returns #TL_E_RELEASED, on each thread, and changes nothing;
     - windows, lists, items and work stay open, but a #tl_client_backup under way fails;
     - the data key stays in locked memory.
@@ -528,7 +529,8 @@ TL_API TL_CHECK tl_status tl_client_release(tl_client *client);
 
     It never waits: #TL_E_LOCKED costs some system calls. Numbers of syncs, rows and changes go on.
     The change feed and the next poll of each window, list and items have what others changed.
-    Report the next connection by #tl_client_connected.
+    Report the next connection by #tl_client_connected. An older copy that has got as many commits
+    since is not told from the file: put none back while a client may take it again.
     @return #TL_NONE (not given up), #TL_E_LOCKED, #TL_E_MISMATCH (another file, or an older copy),
         #TL_E_NOT_FOUND, #TL_E_NOT_OURS, #TL_E_TOO_NEW, #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status tl_client_reacquire(tl_client *client);

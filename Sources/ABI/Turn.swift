@@ -80,8 +80,14 @@ public func tl_client_advance(
 ) -> tl_status {
   unsafe wait_ms?.pointee = 0
   return unsafe boundary(client) { client throws(Failure) in
-    let wait = try client.advance()
-    unsafe wait_ms?.pointee = wait
+    do throws(Failure) {
+      let wait = try client.advance()
+      unsafe wait_ms?.pointee = wait
+    } catch .released {
+      // A loop that goes on waits for its other descriptors.
+      unsafe wait_ms?.pointee = -1
+      throw .released
+    }
     return status(TL_OK)
   }
 }

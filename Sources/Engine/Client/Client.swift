@@ -213,6 +213,13 @@ package final class Client: Sendable {
 
   /// Milliseconds until the next deadline, -1 for none.
   package func advance() throws(Failure) -> Int64 {
+    do throws(Failure) {
+      try core.ensureOpen()
+    } catch .released {
+      // Whoever polls the event has heard of it by now, and nothing else would clear it.
+      core.signal.clear()
+      throw .released
+    }
     let lsn = store.lsn
     let due = try input { engine, now throws(Failure) in
       // Nothing is taken offline, so nothing else would let it rest.

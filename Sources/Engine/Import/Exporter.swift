@@ -98,7 +98,7 @@ private final class ExportWork: WorkBody {
           let page = try rx.messages(record.cid, keys: places[...])
           var next = next
           // Of too many bytes only a part is read.
-          if page.count < places.count, page.count > 0 {
+          if page.isCut, page.count > 0 {
             next = page.position(at: page.count &- 1).successor
           }
           // Pages that contradict each other could lead in a ring.
