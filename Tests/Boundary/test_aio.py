@@ -554,6 +554,37 @@ class Aio(unittest.IsolatedAsyncioTestCase):
             await asyncio.wait({sync})
             self.assertEqual((await client.state()).syncs_left, 0)
 
+    async def test_what_arrives_while_a_frame_goes_out_is_told(self):
+        server, stalls, go_on = Server([message(1)]), asyncio.Event(), asyncio.Event()
+        async with opened(server, self.time) as client:
+            await client.sync("c")
+
+            async def send(frame):
+                stalls.set()
+                await go_on.wait()
+            server.transports[0].send = send
+            await client.send("c", {"text": "long"})
+            await stalls.wait()
+            true, waits, found = client.news, asyncio.Event(), []
+
+            async def news(seen):
+                waits.set()
+                await true(seen)
+            client.news = news
+
+            async def follow():
+                async for change in client.changes():
+                    found.append((change.kind, change.origin))
+            follows = asyncio.ensure_future(follow())
+            await waits.wait()
+            server.push("two")
+            try:
+                await self.time.until(client, lambda: (
+                    tideline.ChangeKind.INSERTED, tideline.Origin.PUSHED) in found)
+            finally:
+                follows.cancel()
+                go_on.set()
+
     async def test_a_dial_that_hangs_is_given_up_for_another_network(self):
         server, dials = Server(), []
         true = server.connect

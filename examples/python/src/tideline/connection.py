@@ -234,6 +234,7 @@ class Connection:
         self._backoff = backoff or Backoff()
         self._send_s = send_s
         self._transport: Transport | None = None
+        self._is_sending = False
         self._wake, self._void, self._again = asyncio.Event(), asyncio.Event(), asyncio.Event()
         #: How many connections were made.
         self.made = 0
@@ -300,12 +301,15 @@ class Connection:
             frame = await self._call(self._client.next_frame)
             if frame is None:
                 break
+            self._is_sending = True
             try:
                 await _within(transport.send(frame.bytes), self._send_s)
             except _LOST as error:
                 self.trouble = error
                 self._void.set()
                 break
+            finally:
+                self._is_sending = False
             await self._call(self._client.frame_sent, frame.id)
         self._news()
         wait: int | None = await self._call(self._client.advance)
@@ -379,6 +383,9 @@ class Connection:
             try:
                 await self._call(self._client.receive, frame)
                 self._backoff.reset()
+                if self._is_sending:
+                    # The turn that tells of it waits until the frame is out.
+                    self._news()
             except _BAD_FRAME as error:
                 _log.info("a frame was left aside: %s", error)
 
