@@ -227,8 +227,9 @@ class Adapter(Carrier):
             if verb == "react_message" and not mine:
                 return {"entry_id": self.event(there, "m.reaction", once, {"m.relates_to": {
                     "rel_type": "m.annotation", "event_id": target, "key": want["reaction"]}})}
-            for key in mine if verb == "unreact_message" else []:
-                self.redact(there, key, once)
+            # A server knows a transaction's name again, whatever it redacts.
+            for number, key in enumerate(mine if verb == "unreact_message" else []):
+                self.redact(there, key, f"{once}-{number}")
         elif verb == "delete_message":
             return {"entry_id": self.redact(there, target, once)["event_id"]}
         elif verb == "mark_read":
