@@ -68,6 +68,14 @@ def holder(path):
         other.kill()
 
 
+def is_free(path):
+    try:
+        tideline.Client(path, KEY, user_id="me").close()
+    except tideline.LockedError:
+        return False
+    return True
+
+
 def texts(client):
     return [row.json for row in client.messages("c", limit=1_000).messages]
 
@@ -404,6 +412,27 @@ class Awaited(unittest.IsolatedAsyncioTestCase):
                 self.assertEqual(len((await client.messages("c")).messages), 2)
                 await changes.aclose()
                 await client.release()
+
+    async def opened(self, **more):
+        folder, client = tempfile.TemporaryDirectory(), contextlib.AsyncExitStack()
+        self.addCleanup(folder.cleanup)
+        self.addAsyncCleanup(client.aclose)
+        self.path = os.path.join(folder.name, "file")
+        return await client.enter_async_context(
+            tideline.aio.open(self.path, KEY, user_id="me", **more))
+
+    async def test_a_cancelled_release_goes_on(self):
+        client = await self.opened()
+        for steps in range(1, 8):
+            release = asyncio.ensure_future(client.release())
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            release.cancel()
+            await asyncio.wait({release})
+            self.assertFalse(await client.release())
+            self.assertTrue(is_free(self.path))
+            self.assertTrue(await client.reacquire())
+            await client.state()
 
 
 if __name__ == "__main__":

@@ -108,6 +108,8 @@ class Client(_Called):
         self.turns = 0
         self._running: asyncio.Task[None] | None = None
         self._is_released = False
+        #: Whoever gives the file up or takes it has this.
+        self._handing = asyncio.Lock()
 
     async def __aenter__(self) -> Client:
         try:
@@ -144,7 +146,14 @@ class Client(_Called):
     async def release(self) -> bool:
         """Ends the connection and gives the file up for another process. Until ``reacquire`` each
         call that needs the file raises ReleasedError; iterators, and syncs that are waited for,
-        pause. False where that was done before."""
+        pause. Where the caller is cancelled it goes on to its end, and the next call waits for it.
+        False where that was done before."""
+        await self._handing.acquire()
+        giving = asyncio.ensure_future(self._give_up())
+        giving.add_done_callback(lambda _: self._handing.release())
+        return await asyncio.shield(giving)
+
+    async def _give_up(self) -> bool:
         if self._is_released:
             return False
         assert self._running is not None
@@ -167,7 +176,8 @@ class Client(_Called):
 
     def _go_on(self) -> None:
         self._is_released = False
-        self._run()
+        if not self._worker.is_closed:
+            self._run()
         self._tell()
 
     async def _held(self) -> None:
