@@ -12,6 +12,7 @@ import sys
 import tempfile
 import threading
 import unittest
+import unittest.mock
 
 import tideline
 import tideline.aio
@@ -433,6 +434,76 @@ class Awaited(unittest.IsolatedAsyncioTestCase):
             self.assertTrue(is_free(self.path))
             self.assertTrue(await client.reacquire())
             await client.state()
+
+    async def test_a_cancelled_reacquire_takes_nothing(self):
+        client = await self.opened()
+        await client.release()
+        begun, take = threading.Event(), client.plain.reacquire
+
+        def told(*arguments):
+            begun.set()
+            return take(*arguments)
+        with (tideline.Client(self.path, KEY, user_id="me"),
+              unittest.mock.patch.object(client.plain, "reacquire", told)):
+            reacquire = asyncio.ensure_future(client.reacquire(60))
+            await asyncio.to_thread(begun.wait)
+            reacquire.cancel()
+            await asyncio.wait({reacquire})
+        self.assertTrue(reacquire.cancelled())
+        # What the worker thread had to do before was done.
+        await client.call(lambda: None)
+        self.assertTrue(is_free(self.path))
+        self.assertFalse(await client.release())
+        self.assertTrue(is_free(self.path))
+        self.assertTrue(await client.reacquire())
+        await client.state()
+
+    async def test_a_reacquire_that_is_cancelled_as_it_takes_the_file_gives_it_up(self):
+        client = await self.opened()
+        await client.release()
+        begun, ends, take = threading.Event(), threading.Event(), client.plain.reacquire
+
+        def slow(*arguments):
+            begun.set()
+            ends.wait()
+            return take(*arguments)
+        with unittest.mock.patch.object(client.plain, "reacquire", slow):
+            reacquire = asyncio.ensure_future(client.reacquire(60))
+            await asyncio.to_thread(begun.wait)
+            reacquire.cancel()
+            await asyncio.wait({reacquire})
+            ends.set()
+            self.assertFalse(await client.release())
+        self.assertTrue(is_free(self.path))
+        self.assertTrue(await client.reacquire())
+        await client.state()
+
+    async def test_who_waits_for_a_file_is_woken_and_leaves_the_thread_free(self):
+        client = await self.opened()
+        await client.release()
+        held = len(os.listdir("/proc/self/fd"))
+        with unittest.mock.patch.object(tideline.handover, "LOOK_S", 3_600.0):
+            with tideline.Client(self.path, KEY, user_id="me"):
+                reacquire = asyncio.ensure_future(client.reacquire(30))
+                await asyncio.sleep(0)
+                await client.call(lambda: None)
+                self.assertFalse(reacquire.done())
+            self.assertTrue(await reacquire)
+        await client.release()
+        self.assertEqual(len(os.listdir("/proc/self/fd")), held)
+
+    async def test_who_leaves_does_not_wait_for_the_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "file")
+            async with tideline.aio.open(path, KEY, user_id="me") as client:
+                await client.release()
+                other = tideline.Client(path, KEY, user_id="me")
+                self.addCleanup(other.close)
+                reacquire = asyncio.ensure_future(client.reacquire(30))
+                await asyncio.sleep(0)
+                await client.call(lambda: None)
+            with self.assertRaises(tideline.ClosedError):
+                await reacquire
 
 
 if __name__ == "__main__":

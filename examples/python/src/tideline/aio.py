@@ -15,8 +15,10 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import contextlib
 import functools
 import os
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from types import TracebackType
 from typing import (
@@ -27,11 +29,13 @@ from typing import (
 )
 
 from . import client as _client
+from . import connection as _connection
 from . import conversations as _conversations
+from . import handover as _handover
 from . import items as _items
 from . import window as _window
 from .connection import Backoff, Connect, Connection, Transport, stream, websocket
-from .errors import ClosedError, ResyncError, Status
+from .errors import ClosedError, LockedError, ResyncError, Status
 from .values import (
     Change,
     From,
@@ -155,7 +159,8 @@ class Client(_Called):
 
     async def _give_up(self) -> bool:
         if self._is_released:
-            return False
+            # Behind a `reacquire` that was cancelled.
+            return await self.call(self.plain.release)
         assert self._running is not None
         self._is_released = True
         self._running.cancel()
@@ -168,11 +173,36 @@ class Client(_Called):
 
     async def reacquire(self, timeout: float = 0.0) -> bool:
         """Opens the file again and connects; waits up to ``timeout`` seconds while another process
-        has it. False where it was not given up."""
-        is_done = await self.call(self.plain.reacquire, timeout)
-        if self._is_released:
-            self._go_on()
-        return is_done
+        has it. Where the caller is cancelled the file stays given up. False where it was not."""
+        async with self._handing:
+            if not self._is_released:
+                return await self.call(self.plain.reacquire)
+            path = self.plain._path
+            if timeout <= 0 or path is None:
+                return await self._take(0.0)
+            with _handover.watched(path, self._tell):
+                return await self._take(timeout)
+
+    async def _take(self, timeout: float) -> bool:
+        ends = time.monotonic() + timeout
+        while True:
+            news = self._news
+            try:
+                is_done = await self.call(self.plain.reacquire)
+            except LockedError:
+                left = min(_handover.LOOK_S, ends - time.monotonic())
+                if left <= 0:
+                    raise
+                with contextlib.suppress(asyncio.TimeoutError):
+                    await _connection._within(news.wait(), left)
+            except asyncio.CancelledError:
+                # The try goes on; what it takes is given up behind it.
+                if not self._worker.is_closed:
+                    self._worker.pool.submit(self.plain.release)
+                raise
+            else:
+                self._go_on()
+                return is_done
 
     def _go_on(self) -> None:
         self._is_released = False
