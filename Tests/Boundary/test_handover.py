@@ -505,6 +505,52 @@ class Awaited(unittest.IsolatedAsyncioTestCase):
             with self.assertRaises(tideline.ClosedError):
                 await reacquire
 
+    async def test_one_hand_over_at_a_time(self):
+        class Silent:
+            async def send(self, frame):
+                pass
+
+            async def receive(self):
+                await asyncio.Event().wait()
+
+            async def close(self):
+                pass
+
+        async def connect():
+            return Silent()
+        client = await self.opened(connect=connect)
+        connections = client.connections()
+        made = await anext(connections)
+        self.assertEqual(await asyncio.gather(client.release(), client.reacquire()), [True, True])
+        self.assertGreater(await anext(connections), made)
+        await client.state()
+        self.assertEqual(
+            await asyncio.gather(client.release(), client.release(), client.reacquire(),
+                                 client.reacquire(), client.release()),
+            [True, False, True, False, True])
+        self.assertTrue(is_free(self.path))
+
+    async def test_a_release_ends_a_reacquire_that_waits(self):
+        client = await self.opened()
+        await client.release()
+        other, take, tries = tideline.Client(self.path, KEY, user_id="me"), client.plain.reacquire, []
+
+        def counted():
+            tries.append(None)
+            if len(tries) == 100:
+                other.close()
+            return take()
+        with (unittest.mock.patch.object(client.plain, "reacquire", counted),
+              unittest.mock.patch.object(tideline.handover, "LOOK_S", 0.001)):
+            reacquire = asyncio.ensure_future(client.reacquire(3_600))
+            await asyncio.sleep(0)
+            self.assertFalse(await client.release())
+            with self.assertRaises(tideline.LockedError):
+                await reacquire
+        other.close()
+        self.assertTrue(is_free(self.path))
+        self.assertTrue(await client.reacquire())
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -114,6 +114,8 @@ class Client(_Called):
         self._is_released = False
         #: Whoever gives the file up or takes it has this.
         self._handing = asyncio.Lock()
+        #: How often ``release`` was called.
+        self._releases = 0
 
     async def __aenter__(self) -> Client:
         try:
@@ -151,7 +153,9 @@ class Client(_Called):
         """Ends the connection and gives the file up for another process. Until ``reacquire`` each
         call that needs the file raises ReleasedError; iterators, and syncs that are waited for,
         pause. Where the caller is cancelled it goes on to its end, and the next call waits for it.
-        False where that was done before."""
+        A ``reacquire`` that waits gives up. False where that was done before."""
+        self._releases += 1
+        self._tell()
         await self._handing.acquire()
         giving = asyncio.ensure_future(self._give_up())
         giving.add_done_callback(lambda _: self._handing.release())
@@ -174,16 +178,18 @@ class Client(_Called):
     async def reacquire(self, timeout: float = 0.0) -> bool:
         """Opens the file again and connects; waits up to ``timeout`` seconds while another process
         has it. Where the caller is cancelled the file stays given up. False where it was not."""
+        releases = self._releases
         async with self._handing:
             if not self._is_released:
                 return await self.call(self.plain.reacquire)
             path = self.plain._path
             if timeout <= 0 or path is None:
-                return await self._take(0.0)
+                return await self._take(0.0, releases)
             with _handover.watched(path, self._tell):
-                return await self._take(timeout)
+                return await self._take(timeout, releases)
 
-    async def _take(self, timeout: float) -> bool:
+    async def _take(self, timeout: float, releases: int) -> bool:
+        """Tries until it has the file, the time is over, or ``release`` was called once more."""
         ends = time.monotonic() + timeout
         while True:
             news = self._news
@@ -191,7 +197,7 @@ class Client(_Called):
                 is_done = await self.call(self.plain.reacquire)
             except LockedError:
                 left = min(_handover.LOOK_S, ends - time.monotonic())
-                if left <= 0:
+                if left <= 0 or self._releases > releases:
                     raise
                 with contextlib.suppress(asyncio.TimeoutError):
                     await _connection._within(news.wait(), left)
