@@ -533,7 +533,8 @@ class Awaited(unittest.IsolatedAsyncioTestCase):
     async def test_a_release_ends_a_reacquire_that_waits(self):
         client = await self.opened()
         await client.release()
-        other, take, tries = tideline.Client(self.path, KEY, user_id="me"), client.plain.reacquire, []
+        other, tries = tideline.Client(self.path, KEY, user_id="me"), []
+        take = client.plain.reacquire
 
         def counted():
             tries.append(None)
@@ -550,6 +551,21 @@ class Awaited(unittest.IsolatedAsyncioTestCase):
         other.close()
         self.assertTrue(is_free(self.path))
         self.assertTrue(await client.reacquire())
+
+    async def test_changes_that_are_asked_for_while_the_file_is_given_up_pause(self):
+        client = await self.opened()
+        await client.release()
+        for changes in client.changes(), client.changes(0):
+            found = asyncio.ensure_future(anext(changes))
+            await asyncio.sleep(0)
+            await client.call(lambda: None)
+            self.assertFalse(found.done())
+            await client.reacquire()
+            while not found.done():
+                await client.send("c", "one")
+            self.assertGreater((await found).seq, 0)
+            await changes.aclose()
+            await client.release()
 
 
 if __name__ == "__main__":

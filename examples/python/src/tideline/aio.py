@@ -289,6 +289,7 @@ class Client(_Called):
             ResyncError: Changes behind ``after`` are not kept any more. Read anew what is needed,
                 then go on from the ``change_seq`` of the error.
         """
+        await self._held()
         seen = (await self.state()).change_seq if after is None else after
         while True:
             turns = self.turns
