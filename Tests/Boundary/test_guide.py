@@ -309,7 +309,7 @@ class Guide(unittest.TestCase):
                 serve(client, messages)
                 rows = client.messages("c").messages
                 names = {"tideline": tideline, "client": client, "room": "c", "message": rows[0],
-                         "path": os.path.join(folder, "a"), "user": "me",
+                         "path": os.path.join(folder, "a"), "key": KEY, "user": "me",
                          "other": rows[1] if path.name == "logging-out.md" else second}
                 for block in blocks:
                     exec(compile(block, str(path), "exec"), names)

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import threading
 import unittest
+import unittest.mock
 
 import tideline
 import tideline.aio
@@ -66,6 +67,14 @@ def holder(path):
         assert other.stdout.readline() == b"held\n"
         yield other
         other.kill()
+
+
+def is_free(path):
+    try:
+        tideline.Client(path, KEY, user_id="me").close()
+    except tideline.LockedError:
+        return False
+    return True
 
 
 def texts(client):
@@ -404,6 +413,159 @@ class Awaited(unittest.IsolatedAsyncioTestCase):
                 self.assertEqual(len((await client.messages("c")).messages), 2)
                 await changes.aclose()
                 await client.release()
+
+    async def opened(self, **more):
+        folder, client = tempfile.TemporaryDirectory(), contextlib.AsyncExitStack()
+        self.addCleanup(folder.cleanup)
+        self.addAsyncCleanup(client.aclose)
+        self.path = os.path.join(folder.name, "file")
+        return await client.enter_async_context(
+            tideline.aio.open(self.path, KEY, user_id="me", **more))
+
+    async def test_a_cancelled_release_goes_on(self):
+        client = await self.opened()
+        for steps in range(1, 8):
+            release = asyncio.ensure_future(client.release())
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            release.cancel()
+            await asyncio.wait({release})
+            self.assertFalse(await client.release())
+            self.assertTrue(is_free(self.path))
+            self.assertTrue(await client.reacquire())
+            await client.state()
+
+    async def test_a_cancelled_reacquire_takes_nothing(self):
+        client = await self.opened()
+        await client.release()
+        begun, take = threading.Event(), client.plain.reacquire
+
+        def told(*arguments):
+            begun.set()
+            return take(*arguments)
+        with (tideline.Client(self.path, KEY, user_id="me"),
+              unittest.mock.patch.object(client.plain, "reacquire", told)):
+            reacquire = asyncio.ensure_future(client.reacquire(60))
+            await asyncio.to_thread(begun.wait)
+            reacquire.cancel()
+            await asyncio.wait({reacquire})
+        self.assertTrue(reacquire.cancelled())
+        # What the worker thread had to do before was done.
+        await client.call(lambda: None)
+        self.assertTrue(is_free(self.path))
+        self.assertFalse(await client.release())
+        self.assertTrue(is_free(self.path))
+        self.assertTrue(await client.reacquire())
+        await client.state()
+
+    async def test_a_reacquire_that_is_cancelled_as_it_takes_the_file_gives_it_up(self):
+        client = await self.opened()
+        await client.release()
+        begun, ends, take = threading.Event(), threading.Event(), client.plain.reacquire
+
+        def slow(*arguments):
+            begun.set()
+            ends.wait()
+            return take(*arguments)
+        with unittest.mock.patch.object(client.plain, "reacquire", slow):
+            reacquire = asyncio.ensure_future(client.reacquire(60))
+            await asyncio.to_thread(begun.wait)
+            reacquire.cancel()
+            await asyncio.wait({reacquire})
+            ends.set()
+            self.assertFalse(await client.release())
+        self.assertTrue(is_free(self.path))
+        self.assertTrue(await client.reacquire())
+        await client.state()
+
+    async def test_who_waits_for_a_file_is_woken_and_leaves_the_thread_free(self):
+        client = await self.opened()
+        await client.release()
+        held = len(os.listdir("/proc/self/fd"))
+        with unittest.mock.patch.object(tideline.handover, "LOOK_S", 3_600.0):
+            with tideline.Client(self.path, KEY, user_id="me"):
+                reacquire = asyncio.ensure_future(client.reacquire(30))
+                await asyncio.sleep(0)
+                await client.call(lambda: None)
+                self.assertFalse(reacquire.done())
+            self.assertTrue(await reacquire)
+        await client.release()
+        self.assertEqual(len(os.listdir("/proc/self/fd")), held)
+
+    async def test_who_leaves_does_not_wait_for_the_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "file")
+            async with tideline.aio.open(path, KEY, user_id="me") as client:
+                await client.release()
+                other = tideline.Client(path, KEY, user_id="me")
+                self.addCleanup(other.close)
+                reacquire = asyncio.ensure_future(client.reacquire(30))
+                await asyncio.sleep(0)
+                await client.call(lambda: None)
+            with self.assertRaises(tideline.ClosedError):
+                await reacquire
+
+    async def test_one_hand_over_at_a_time(self):
+        class Silent:
+            async def send(self, frame):
+                pass
+
+            async def receive(self):
+                await asyncio.Event().wait()
+
+            async def close(self):
+                pass
+
+        async def connect():
+            return Silent()
+        client = await self.opened(connect=connect)
+        connections = client.connections()
+        made = await anext(connections)
+        self.assertEqual(await asyncio.gather(client.release(), client.reacquire()), [True, True])
+        self.assertGreater(await anext(connections), made)
+        await client.state()
+        self.assertEqual(
+            await asyncio.gather(client.release(), client.release(), client.reacquire(),
+                                 client.reacquire(), client.release()),
+            [True, False, True, False, True])
+        self.assertTrue(is_free(self.path))
+
+    async def test_a_release_ends_a_reacquire_that_waits(self):
+        client = await self.opened()
+        await client.release()
+        other, tries = tideline.Client(self.path, KEY, user_id="me"), []
+        take = client.plain.reacquire
+
+        def counted():
+            tries.append(None)
+            if len(tries) == 100:
+                other.close()
+            return take()
+        with (unittest.mock.patch.object(client.plain, "reacquire", counted),
+              unittest.mock.patch.object(tideline.handover, "LOOK_S", 0.001)):
+            reacquire = asyncio.ensure_future(client.reacquire(3_600))
+            await asyncio.sleep(0)
+            self.assertFalse(await client.release())
+            with self.assertRaises(tideline.LockedError):
+                await reacquire
+        other.close()
+        self.assertTrue(is_free(self.path))
+        self.assertTrue(await client.reacquire())
+
+    async def test_changes_that_are_asked_for_while_the_file_is_given_up_pause(self):
+        client = await self.opened()
+        await client.release()
+        for changes in client.changes(), client.changes(0):
+            found = asyncio.ensure_future(anext(changes))
+            await asyncio.sleep(0)
+            await client.call(lambda: None)
+            self.assertFalse(found.done())
+            await client.reacquire()
+            while not found.done():
+                await client.send("c", "one")
+            self.assertGreater((await found).seq, 0)
+            await changes.aclose()
+            await client.release()
 
 
 if __name__ == "__main__":

@@ -15,8 +15,10 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import contextlib
 import functools
 import os
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from types import TracebackType
 from typing import (
@@ -27,11 +29,13 @@ from typing import (
 )
 
 from . import client as _client
+from . import connection as _connection
 from . import conversations as _conversations
+from . import handover as _handover
 from . import items as _items
 from . import window as _window
 from .connection import Backoff, Connect, Connection, Transport, stream, websocket
-from .errors import ClosedError, NotFoundError, ResyncError, Status
+from .errors import ClosedError, LockedError, NotFoundError, ResyncError, Status
 from .values import (
     Change,
     From,
@@ -118,6 +122,10 @@ class Client(_Called):
         self.turns = 0
         self._running: asyncio.Task[None] | None = None
         self._is_released = False
+        #: Whoever gives the file up or takes it has this.
+        self._handing = asyncio.Lock()
+        #: How often ``release`` was called.
+        self._releases = 0
 
     async def __aenter__(self) -> Client:
         try:
@@ -167,9 +175,19 @@ class Client(_Called):
     async def release(self) -> bool:
         """Ends the connection and gives the file up for another process. Until ``reacquire`` each
         call that needs the file raises ReleasedError; iterators, and syncs that are waited for,
-        pause. False where that was done before."""
+        pause. Where the caller is cancelled it goes on to its end, and the next call waits for it.
+        A ``reacquire`` that waits gives up. False where that was done before."""
+        self._releases += 1
+        self._tell()
+        await self._handing.acquire()
+        giving = asyncio.ensure_future(self._give_up())
+        giving.add_done_callback(lambda _: self._handing.release())
+        return await asyncio.shield(giving)
+
+    async def _give_up(self) -> bool:
         if self._is_released:
-            return False
+            # Behind a `reacquire` that was cancelled.
+            return await self.call(self.plain.release)
         assert self._running is not None
         self._is_released = True
         self._running.cancel()
@@ -182,15 +200,43 @@ class Client(_Called):
 
     async def reacquire(self, timeout: float = 0.0) -> bool:
         """Opens the file again and connects; waits up to ``timeout`` seconds while another process
-        has it. False where it was not given up."""
-        is_done = await self.call(self.plain.reacquire, timeout)
-        if self._is_released:
-            self._go_on()
-        return is_done
+        has it. Where the caller is cancelled the file stays given up. False where it was not."""
+        releases = self._releases
+        async with self._handing:
+            if not self._is_released:
+                return await self.call(self.plain.reacquire)
+            path = self.plain._path
+            if timeout <= 0 or path is None:
+                return await self._take(0.0, releases)
+            with _handover.watched(path, self._tell):
+                return await self._take(timeout, releases)
+
+    async def _take(self, timeout: float, releases: int) -> bool:
+        """Tries until it has the file, the time is over, or ``release`` was called once more."""
+        ends = time.monotonic() + timeout
+        while True:
+            news = self._news
+            try:
+                is_done = await self.call(self.plain.reacquire)
+            except LockedError:
+                left = min(_handover.LOOK_S, ends - time.monotonic())
+                if left <= 0 or self._releases > releases:
+                    raise
+                with contextlib.suppress(asyncio.TimeoutError):
+                    await _connection._within(news.wait(), left)
+            except asyncio.CancelledError:
+                # The try goes on; what it takes is given up behind it.
+                if not self._worker.is_closed:
+                    self._worker.pool.submit(self.plain.release)
+                raise
+            else:
+                self._go_on()
+                return is_done
 
     def _go_on(self) -> None:
         self._is_released = False
-        self._run()
+        if not self._worker.is_closed:
+            self._run()
         self._tell()
 
     async def _held(self) -> None:
@@ -267,6 +313,7 @@ class Client(_Called):
             ResyncError: Changes behind ``after`` are not kept any more. Read anew what is needed,
                 then go on from the ``change_seq`` of the error.
         """
+        await self._held()
         seen = (await self.state()).change_seq if after is None else after
         while True:
             turns = self.turns

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import ctypes
 import os
 import select
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from . import _library as c
@@ -14,7 +16,7 @@ from .errors import LockedError, NotFoundError, Status, check
 
 _T = TypeVar("_T")
 #: Not every file system says that a file was closed: it is looked at this often all the same.
-_LOOK_S = 1.0
+LOOK_S = 1.0
 
 
 def file_watch(path: str | os.PathLike[str]) -> int:
@@ -49,12 +51,35 @@ def when_free(
             try:
                 return take()
             except LockedError:
-                left = _LOOK_S if ends is None else min(_LOOK_S, ends - time.monotonic())
+                left = LOOK_S if ends is None else min(LOOK_S, ends - time.monotonic())
                 if left <= 0:
                     raise
                 if select.select([watch], [], [], left)[0]:
                     os.read(watch, 4_096)
     finally:
+        os.close(watch)
+
+
+@contextlib.contextmanager
+def watched(path: bytes, tell: Callable[[], None]) -> Iterator[None]:
+    """Calls ``tell`` in the running loop whenever a process has let go of a file."""
+    try:
+        watch = file_watch(os.fsdecode(path))
+    except NotFoundError:
+        yield
+        return
+
+    def heard() -> None:
+        with contextlib.suppress(BlockingIOError):
+            os.read(watch, 4_096)
+        tell()
+
+    loop = asyncio.get_running_loop()
+    try:
+        loop.add_reader(watch, heard)
+        yield
+    finally:
+        loop.remove_reader(watch)
         os.close(watch)
 
 
