@@ -314,6 +314,17 @@ class HandOver(unittest.TestCase):
                 last.kill()
                 self.assertTrue(client.reacquire(60))
 
+    def test_who_waits_for_a_file_that_another_makes_meanwhile_waits_on(self):
+        others = []
+
+        def take():
+            if others:
+                others[0].close()
+            else:
+                others.append(self.client())
+            return self.client()
+        self.assertEqual(texts(tideline.when_free(self.path, take)), [])
+
     def test_a_backup_under_way_is_removed(self):
         client = self.client()
         client.send("c", "one")

@@ -45,7 +45,11 @@ def when_free(
     try:
         watch = file_watch(path)
     except NotFoundError:
-        return take()
+        try:
+            return take()
+        except LockedError:
+            # Another process made it meanwhile.
+            watch = file_watch(path)
     try:
         while True:
             try:
