@@ -155,7 +155,8 @@ extension ReadTransaction {
         }
         if keys[place] != found {
           strangers += 1
-          if strangers > Self.strangersMax { return place - keys.startIndex }
+          // One at least, also where pages contradict each other.
+          if strangers > Self.strangersMax { return Swift.max(1, place - keys.startIndex) }
           continue
         }
       }
