@@ -160,9 +160,14 @@ class Client(_Called):
 
     async def _close(self, running: asyncio.Task[None]) -> None:
         """Ends the connection and closes the file, also where the loop ends meanwhile."""
-        running.cancel()
         try:
+            running.cancel()
             await asyncio.wait({running})
+            # A hand-over that ended just now has begun another one.
+            while self._running is not running and self._running is not None:
+                running = self._running
+                running.cancel()
+                await asyncio.wait({running})
         finally:
             closed = self._begin(self.plain.close)
             self._worker.is_closed = True
