@@ -156,7 +156,7 @@ extension ReadTransaction {
         if keys[place] != found {
           strangers += 1
           // One at least, also where pages contradict each other.
-          if strangers > Self.strangersMax { return Swift.max(1, place - keys.startIndex) }
+          if strangers > Self.strangersMax { return Swift.max(1, place &- keys.startIndex) }
           continue
         }
       }
