@@ -6,7 +6,7 @@ internal import Vault
 package final class SalvagedFile: Sendable {
   private final class State {
     let source: BrokenFile
-    let target: FreshFile
+    var target: FreshFile?
     let connection: Connection
     let salvage: Salvage
     var isDone = false
@@ -23,13 +23,15 @@ package final class SalvagedFile: Sendable {
 
     deinit {
       connection.close()
-      target.end()
+      target?.end()
     }
 
     func step() throws(StoreFailure) {
-      guard try salvage.step() else { return }
+      guard let target, try salvage.step() else { return }
       connection.close()
       do throws(VaultFailure) { try target.finish() } catch { throw StoreFailure(error) }
+      // The new file may be opened while the work is still there.
+      self.target = nil
       isDone = true
     }
   }
@@ -73,7 +75,7 @@ package final class SalvagedFile: Sendable {
       do throws(StoreFailure) { try state.step() } catch {
         state.failure = error
         state.connection.close()
-        state.target.end()
+        state.target?.end()
         throw error
       }
       return state.isDone

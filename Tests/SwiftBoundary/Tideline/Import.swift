@@ -103,7 +103,7 @@ extension Client {
   public static func salvage(
     _ path: String, key: [UInt8], user: String = "me", to target: String
   ) throws -> Work {
-    try withViews([path, user, target].map { Array($0.utf8) } + [key]) { views in
+    let handle = try withViews([path, user, target].map { Array($0.utf8) } + [key]) { views in
       var config = tl_client_config()
       config.struct_size = size(tl_client_config.self)
       config.path = views[0]
@@ -111,8 +111,9 @@ extension Client {
       config.key = views[3]
       var out: OpaquePointer?
       _ = try check(tl_salvage(&config, views[2], &out))
-      return Work(try handed(out))
+      return try handed(out)
     }
+    return Work(handle)
   }
 }
 
