@@ -184,6 +184,7 @@ class Bot(unittest.TestCase):
             for number in range(OVERFLOW):
                 client.draft(room, str(number))
             self.assertTrue(client.changes(seen).resync)
+            self.assertTrue(client.changes(0).resync)
 
     def kept(self):
         return json.loads(pathlib.Path(f"{self.file}.bot").read_text())

@@ -2,8 +2,10 @@
 
 import asyncio
 import contextlib
+import ctypes
 import os
 import random
+import select
 import shutil
 import signal
 import statistics
@@ -16,7 +18,7 @@ import unittest.mock
 
 import tideline
 import tideline.aio
-from tideline import storage_check
+from tideline import _library as c, storage_check
 
 from support import KEY, ROOT, answer, message
 
@@ -117,6 +119,18 @@ class HandOver(unittest.TestCase):
             with contextlib.suppress(OSError):
                 found.append(os.readlink(os.path.join(folder, name)))
         self.assertEqual([one for one in found if one.startswith(self.path)], [])
+
+    def test_a_loop_rests_while_another_has_the_file(self):
+        client = self.client()
+
+        def is_readable():
+            return bool(select.select([client.fileno()], [], [], 0)[0])
+        client.release()
+        self.assertTrue(is_readable())
+        wait = ctypes.c_int64()
+        self.assertEqual(c.library.tl_client_advance(client._handle, ctypes.byref(wait)),
+                         tideline.Status.RELEASED)
+        self.assertEqual((wait.value, is_readable()), (-1, False))
 
     def test_a_stopped_process_is_in_nobodys_way(self):
         with subprocess.Popen([sys.executable, "-c", STOPPED, self.path], stdout=subprocess.PIPE,
