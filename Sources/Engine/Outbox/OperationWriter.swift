@@ -111,11 +111,7 @@ struct OperationWriter {
     record.sealed = isFit ? draft.sealed : nil
     let awaitsSeal = seals && record.sealed == nil
     if record.waits != .upload { record.waits = awaitsSeal ? .seal : .nothing }
-    if record.state == .refused {
-      record.state = .queued
-      record.errorCode = nil
-      record.errorText = nil
-    }
+    if record.state == .refused { try requeue(&record) }
     try tx.operationTable.saveOperation(record)
   }
 

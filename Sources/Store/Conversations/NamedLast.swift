@@ -62,6 +62,24 @@ struct NamedLastReader {
     if named.id.isEmpty || named.order == .min { return .min }
     return .before(timestampGroup: try rx.row(named.id, cid)?.position.time ?? named.order)
   }
+
+  /// Of the rows that are passed over from `place` on: how many are unread above `marker`, and
+  /// where the newest stands.
+  func passedOver(
+    from place: Position, above marker: Position?
+  ) throws(StoreFailure) -> (unread: Int64, newest: Position?) {
+    guard let named = try named() else { return (0, nil) }
+    let from = max(place, try low(of: named))
+    var (unread, newest): (Int64, Position?) = (0, nil)
+    for row in try rx.rows(
+      cid, from: from, to: ReadTransaction.beyond, limit: NamedLast.rowsMax, newestFirst: true)
+    where row.number <= named.number && row.position.id != named.id {
+      newest = newest ?? row.position
+      let isUnread = row.flags.isDisjoint(with: .notUnread)
+      if isUnread, marker.map({ $0 < row.position }) ?? true { unread &+= 1 }
+    }
+    return (unread, newest)
+  }
 }
 
 /// Writes it, inside of a transaction.

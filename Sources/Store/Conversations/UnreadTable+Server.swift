@@ -50,8 +50,12 @@ extension UnreadTable {
       return try write(tally, isAsked ? .unsure : .inexact, in: cid)
     }
     let high = newest.map { Position.after(timestampGroup: $0.time) } ?? ReadTransaction.beyond
-    let later = try tx.unreadReader.countUnread(
-      cid, from: max(high, tally.marker?.successor ?? .min), to: ReadTransaction.beyond)
+    // The server counts none of those that the list passes over: they were deleted.
+    let passed = try NamedLastReader(rx: tx, cid: cid).passedOver(from: high, above: tally.marker)
+    let later =
+      try tx.unreadReader.countUnread(
+        cid, from: max(high, tally.marker?.successor ?? .min), to: ReadTransaction.beyond)
+      &- passed.unread
     let isTopmost = try tx.rows(
       cid, from: high, to: ReadTransaction.beyond, limit: 1, newestFirst: true
     ).isEmpty
@@ -66,7 +70,7 @@ extension UnreadTable {
       && (issued < tx.lsn || tx.receivedSince != nil)
     tx.counting.unsettled[cid, default: .settle] = .settle
     tally.number = min((isRead ? 0 : count) &+ later, Limits.countMax)
-    tally.top = newest
+    tally.top = passed.newest ?? newest
     tally.counted = tx.lsn &<< 1 | (isExact ? 1 : 0)
     try write(tally, hasCome ? .unsure : .settle, in: cid)
     tx.counting.recounts[cid] = hasCome

@@ -145,7 +145,8 @@ extension UnreadTable {
     settleLater(cid, effect)
     if tally == before { return }
     let isSeen = tally.number != before.number || tally.here != before.here
-    if tells, isSeen || tally.isExact != before.isExact || tally.marker != before.marker {
+    let isRead = tally.marker != before.marker || tally.named != before.named
+    if tells, isSeen || isRead || tally.isExact != before.isExact {
       tx.feedTable.change(.conversations, in: cid, numbers: nil)
     }
     tx.memo?.entry(cid).summary = nil
@@ -295,7 +296,7 @@ extension UnreadTable {
     var tally = try tx.tally(cid)
     if id != tally.named, let went { tally.went = went }
     tally.named = id
-    try write(tally, .settle, in: cid, tells: false)
+    try write(tally, .settle, in: cid)
   }
 
   /// Tells the feed of the rows that are unread no more, or again, and gives their number.

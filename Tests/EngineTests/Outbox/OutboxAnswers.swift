@@ -114,6 +114,20 @@ import Testing
     #expect(world.asked("send_message").allSatisfy { !$0.contains("a1") })
   }
 
+  /// An edit sends it like a retry does.
+  @Test func anEditedAnswerToNothingAnswersNothing() throws {
+    let world = try World.idempotent()
+    let a = try world.say("question", as: "a1")
+    let b = try answer(world, "answer", to: "a1")
+    #expect(try world.client.cancel(operation: a.operation))
+    #expect(try isNotSent(world, b.operation))
+    #expect(try world.act("edit_message", "b1", #","payload":"remark""#) == b.operation)
+    try world.connect()
+    try world.run()
+    #expect(world.served() == ["remark"])
+    #expect(world.asked("send_message").allSatisfy { !$0.contains("reply_to") })
+  }
+
   @Test func anAnswerToWhatWasNotFoundIsTheUsersToDecide() throws {
     let world = try World.forgetful()
     try world.connect()

@@ -85,6 +85,30 @@ import Timeline
     #expect(try badge(world) == "0")
   }
 
+  /// Protects: the list takes a step where a server without counts names a read message that is not
+  /// stored: the number is exact no more.
+  @Test func aNamedMarkerThatIsNotStoredIsAStepOfTheList() throws {
+    let world = try world(6)
+    markRead(world, 3)
+    world.alter = { [self] _, answer in without("unread_count", answer) }
+    try world.connect()
+    let list = try TestList(world.client)
+    try list.settle(world)
+    try world.sync()
+    try world.sync(.conversations)
+    try list.settle(world)
+    #expect(try badge(world) == "2")
+    #expect(try list.list.state().isUnreadExact)
+    try world.hand(
+      """
+      {"type":"conversation_updated","conversation_id":"room","conversation":\
+      {"conversation_id":"room","last_read_message_id":"nowhere"}}
+      """)
+    try list.settle(world)
+    #expect(try badge(world) == "2?")
+    #expect(try !list.list.state().isUnreadExact)
+  }
+
   /// Protects: a marker that is told without a count, and whose message is not stored, makes the
   /// number inexact, and it is asked for.
   @Test(arguments: [true, false]) func aNamedMarkerThatIsNotStoredIsAskedAfter(

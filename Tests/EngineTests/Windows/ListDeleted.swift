@@ -50,8 +50,12 @@ import Testing
     try list.rows().map { "\($0.id) \($0.lastText.filter { $0 != "\"" })" }
   }
 
-  /// Protects: a list answer that names another last message is believed for text and order, at
-  /// once, and after a restart without a connection.
+  private func unread(_ list: TestList) throws -> Int {
+    try #require(try list.rows().first { $0.id == "room" }).unread
+  }
+
+  /// Protects: a list answer that names another last message is believed for text, order and
+  /// number of unread messages, at once, and after a restart without a connection.
   @Test(arguments: FoundServer.allCases, [true, false])
   func aListAnswerIsBelieved(_ kind: FoundServer, syncs: Bool) throws {
     let path = temporary()
@@ -66,12 +70,14 @@ import Testing
     try world.connect()
     try list.settle(world)
     #expect(try lasts(list) == ["other other 2", "room room 4"])
+    #expect(try unread(list) == 5)
     try world.disconnect()
     try world.reopen()
     try world.client.disconnected()
     list = try TestList(world.client)
     _ = try list.poll()
     #expect(try lasts(list) == ["other other 2", "room room 4"])
+    #expect(try unread(list) == 5)
     // What comes is the last message again, and a sync ends all doubt.
     try world.connectListening()
     try list.settle(world)
@@ -79,9 +85,11 @@ import Testing
     try world.run()
     try list.settle(world)
     #expect(try lasts(list) == ["room room 0", "other other 2"])
+    #expect(try unread(list) == 6)
     try world.sync()
     try list.settle(world)
     #expect(try lasts(list) == ["room room 0", "other other 2"])
+    #expect(try unread(list) == 6)
     world.client.close()
   }
 
