@@ -449,7 +449,8 @@ enum {
 typedef struct tl_client_config {
   uint32_t struct_size;
   uint32_t flags;
-  tl_view path;               ///< UTF-8 path of the file, or name in `storage`; max 1,024 bytes.
+  tl_view path;               ///< UTF-8 path of the file, not ending in `-new`, `-own`, `-wal`; or
+                              ///< name in `storage`; max 1,024 bytes.
   tl_view key; ///< As `key_kind` says. Copied, wiped when the opening ends.
   tl_view account; ///< Max 512 bytes; bound to the file. A frame that names another
                    ///< account is refused, so greet the server with this one.

@@ -100,7 +100,10 @@ int tideline_watch_file(const char *path) {
   if (made < 0) return -1;
   int watched = inotify_add_watch(made, path, IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF);
   if (watched >= 0) return made;
-  int result = errno == ENOENT || errno == ENOTDIR ? -2 : -1;
+  /* No memory, or more files are watched than a user may. */
+  int result = errno == ENOENT || errno == ENOTDIR    ? -2
+               : errno == ENOMEM || errno == ENOSPC ? -1
+                                                      : -3;
   close(made);
   return result;
 }

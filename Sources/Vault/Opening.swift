@@ -96,6 +96,9 @@ struct Opening {
     // The higher bits only say that there was a symbolic link.
     guard result & 0xFF == SQLITE_OK else { throw Vault.failure(fromSQLite: result) ?? .io(result) }
     let bytes = buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
-    return String(decoding: bytes, as: UTF8.self)
+    let full = String(decoding: bytes, as: UTF8.self)
+    // It would be written over once a file has the name without that end.
+    if ["-new", "-own", "-wal"].contains(where: full.hasSuffix) { throw .reserved }
+    return full
   }
 }

@@ -113,6 +113,7 @@ internal import Synchronization
     guard !path.isEmpty, !path.utf8.contains(0) else { throw .io(SQLITE_CANTOPEN) }
     let descriptor = unsafe tideline_watch_file(path)
     if descriptor == -2 { throw .notFound }
+    if descriptor == -3 { throw .io(SQLITE_CANTOPEN) }
     return descriptor < 0 ? nil : descriptor
   }
 

@@ -31,6 +31,8 @@ package enum VaultFailure: Error, Equatable, Sendable {
   case notFound
   /// A file, or the log of one, is where a copy was to be made.
   case exists
+  /// The name is that of what lies beside another file.
+  case reserved
   /// The file is not the one that was let go of, or an older copy of it.
   case replaced
   /// The disk is full.

@@ -50,6 +50,8 @@ def spoil(w):
 
 opens("TL_OK", "a new file")
 gives("tl_client_open", "TL_E_INVALID", "NULL for the configuration", lambda w: (None, w.out()))
+gives("tl_client_open", "TL_E_INVALID", "a path that ends in -wal",
+      lambda w: opening(w, path=w.path + "-wal"))
 opens("TL_E_TOO_NEW", "a longer struct whose tail is not zero", kind="longer")
 opens("TL_E_KEY", "another key", existing, key=bytes(32))
 opens("TL_E_DAMAGED", "a file whose pages were changed", spoil)

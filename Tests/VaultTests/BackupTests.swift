@@ -202,10 +202,20 @@ struct BackupTests {
     #expect(symlink(place.path("moved"), place.path("next-new")) == 0)
     try source.backUp(to: place.path("next"))
     #expect(contents(place.path("moved")) == whole)
-    let inUse = try open(place.path("open-new"))
-    #expect(throws: VaultFailure.locked) { try source.backUp(to: place.path("open")) }
-    #expect(contents(place.path("open-new")).count == 12_288)
-    inUse.close()
+    source.close()
+  }
+
+  /// Protects: a file that is made removes what has the names beside it, which must be no other
+  /// file.
+  @Test func namesBesideAFileAreNoNamesOfFiles() throws {
+    let source = try Source()
+    let place = source.place
+    #expect(symlink(place.path("a-wal"), place.path("link")) == 0)
+    for name in ["a-new", "a-wal", "a-own", "link"] {
+      #expect(throws: VaultFailure.reserved) { _ = try open(place.path(name)) }
+      #expect(throws: VaultFailure.reserved) { try source.backUp(to: place.path(name)) }
+    }
+    try source.backUp(to: place.path("a-wall"))
     source.close()
   }
 

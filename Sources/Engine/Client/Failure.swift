@@ -56,8 +56,9 @@ extension Failure {
     guard case .storage(let code) = self else { return (words, nil) }
     // The first byte is the result code, the others say more.
     switch code & 0xFF {
-    case 8: return ("the file may only be read; let this user write it", code)
-    case 14: return ("the file cannot be opened; make its folder, or let this user write it", code)
+    case 8: return ("this user may not write the file, or not in its folder", code)
+    case 14:
+      return ("the file cannot be opened: no folder, no permission or no possible name", code)
     default: return ("SQLite or the file system refused", code)
     }
   }

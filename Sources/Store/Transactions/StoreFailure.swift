@@ -66,7 +66,7 @@ extension StoreFailure {
     case .tooNew: self = .tooNew
     case .notFound: self = .notFound
     case .wrongKey, .noSlot, .slotsFull, .lastSlot, .noSuchSlot, .locked, .linked, .exists,
-      .replaced, .io:
+      .reserved, .replaced, .io:
       self = .vault(failure)
     }
   }

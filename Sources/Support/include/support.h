@@ -48,7 +48,7 @@ int tideline_is_locked(const char *path);
 /**
  * Returns a descriptor that can be read once somebody who could write to the file at `path` has
  * closed it, or its name was taken away; -1 where the system has none left, -2 where there is no
- * such file.
+ * such file, -3 where the path leads to none.
  */
 int tideline_watch_file(const char *path);
 
