@@ -1,13 +1,13 @@
 #!/bin/sh
 # Delta Chat core 2.65.0 (PyPI, deltachat-rpc-server), aiosmtpd 1.4.6, Dovecot 2.3.19.1 (Debian
-# bookworm, 1:2.3.19.1+dfsg1-2.1+deb12u7). Two accounts on this machine; the mails to one of them are
-# held back, and put into its mailbox in another order, as two relays may do.
+# bookworm, 1:2.3.19.1+dfsg1-2.1+deb12u7). Two accounts on this machine; the mails to one of them
+# are held back, and put into its mailbox in another order, as two relays may do.
 #
 # Guess: an edit that comes before its message is kept, and applied when the message comes, as a
 # reaction and a deletion are.
 # Seen: the reaction is shown and the deletion holds, whichever comes first. An edit before its
-# message is passed over: the first text is shown, for good, beside a sender who sees the second, and
-# nothing marks it. An edit after its message is shown.
+# message is passed over: the first text is shown, for good, beside a sender who sees the second,
+# and nothing marks it. An edit after its message is shown.
 set -eu
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -89,13 +89,14 @@ def session(link):
             who = rest[0].strip(b'"').decode()
         elif verb.upper() == b"CAPABILITY":
             link.sendall(b"* CAPABILITY IMAP4rev1\r\n")
-        link.sendall(tag + b" OK\r\n") if not who else None
+        link.sendall(tag + b" OK done\r\n") if not who else None
     process = subprocess.Popen(
-        ["root/usr/bin/doveconf", "-c", f"{who}.conf", "-m", "imap", "-e", "root/usr/lib/dovecot/imap"],
+        ["root/usr/bin/doveconf", "-c", f"{who}.conf", "-m", "imap",
+         "-e", "root/usr/lib/dovecot/imap"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         env={**os.environ, "LD_LIBRARY_PATH": LIBRARIES, "USER": who, "HOME": HERE})
     process.stdout.readline()
-    link.sendall(tag + b" OK\r\n")
+    link.sendall(tag + b" OK done\r\n")
 
     def answers():
         try:

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Dovecot 2.3.19.1 (Debian bookworm, 1:2.3.19.1+dfsg1-2.1+deb12u7), `doveadm sync` of two Maildirs.
 #
-# Guess: `doveadm sync` brings what either side has that the other lacks: two mails, of which one was
-# stored here and one there, are on both sides afterwards, and flags are merged.
+# Guess: `doveadm sync` brings what either side has that the other lacks: two mails, of which one
+# was stored here and one there, are on both sides afterwards, and flags are merged.
 # Guess: the mail of one side keeps its UID, and the other one gets a new one.
 # Seen: without `-f` a mailbox is skipped where both sides have the same next UID and the same
 # highest modification sequence. Changes on both sides lead to the same numbers: then nothing is
@@ -37,8 +37,8 @@ namespace inbox {
 }
 CONF
 done
-LD_LIBRARY_PATH=$(find "$folder/root" -type d \( -path '*/lib/*-linux-gnu' -o -path '*/lib/dovecot' \) |
-  tr '\n' ':')
+LD_LIBRARY_PATH=$(find "$folder/root" -type d \
+  \( -path '*/lib/*-linux-gnu' -o -path '*/lib/dovecot' \) | tr '\n' ':')
 export LD_LIBRARY_PATH USER="$user" HOME="$folder"
 run() {
   side=$1
@@ -64,7 +64,11 @@ sync() {
     echo "  $side:" $(run $side fetch 'uid hdr.subject flags' all | awk '
       /^uid:/ { uid = $2 }
       /^hdr.subject:/ { subject = $2 }
-      /^flags:/ { gsub(/flags: *|\\Recent|\\/, ""); sub(/ *$/, ""); print uid "=" subject "(" $0 ")" }')
+      /^flags:/ {
+        gsub(/flags: *|\\Recent|\\/, "")
+        sub(/ *$/, "")
+        print uid "=" subject "(" $0 ")"
+      }')
   done
 }
 {

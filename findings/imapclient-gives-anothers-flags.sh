@@ -63,7 +63,8 @@ def session(link):
             link.sendall(b"* CAPABILITY IMAP4rev1\r\n")
         link.sendall(tag + b" OK done\r\n") if not who else None
     process = subprocess.Popen(
-        ["root/usr/bin/doveconf", "-c", f"{who}.conf", "-m", "imap", "-e", "root/usr/lib/dovecot/imap"],
+        ["root/usr/bin/doveconf", "-c", f"{who}.conf", "-m", "imap",
+         "-e", "root/usr/lib/dovecot/imap"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         env={**os.environ, "LD_LIBRARY_PATH": LIBRARIES, "USER": who, "HOME": HERE})
     process.stdout.readline()
@@ -119,7 +120,8 @@ imap = listen()
 for who in "plain", "qresync":
     reader, other = connect(who), connect(who)
     for number in range(1, 7):
-        reader.append("INBOX", f"From: eva@example.org\r\nSubject: m{number}\r\n\r\nhello\r\n".encode())
+        mail = f"From: eva@example.org\r\nSubject: m{number}\r\n\r\nhello\r\n"
+        reader.append("INBOX", mail.encode())
     reader.noop()
     reader.delete_messages([1, 2])
     reader.expunge()

@@ -1,13 +1,14 @@
 #!/bin/sh
 # Synapse 1.163.2 (PyPI, matrix-synapse).
 #
-# Guess: `GET /sync` without `since` tells the state of now, and with the same `since` again all that
-# has happened since, so a client that lost its token, or checks a count of unread messages, asks so.
+# Guess: `GET /sync` without `since` tells the state of now, and with the same `since` again all
+# that has happened since, so a client that lost its token, or checks a count of unread messages,
+# asks so.
 # Seen: an answer is kept for two minutes (`sync_response_cache_duration`) and given again for the
 # same parameters, as it was: without the messages since, with the old count after a read receipt,
 # and with the text of a message that was redacted meanwhile. Its `next_batch` is the old one, so a
-# client that goes on from there misses nothing. One that takes it for the state of now does; another
-# `timeout`, of 1 ms say, gets that.
+# client that goes on from there misses nothing. One that takes it for the state of now does;
+# another `timeout`, of 1 ms say, gets that.
 set -eu
 folder=$(mktemp -d)
 server=
@@ -70,7 +71,8 @@ def jan(*request):
 
 
 def send(text):
-    return jan("PUT", f"{path}/send/m.room.message/{text}", {"msgtype": "m.text", "body": text})["event_id"]
+    made = jan("PUT", f"{path}/send/m.room.message/{text}", {"msgtype": "m.text", "body": text})
+    return made["event_id"]
 
 
 def sync(name, parameters="timeout=0"):
