@@ -63,6 +63,12 @@ async def main():
         await writer.publish("room", "m12", qos=1)
         async with reader() as client:
             print("in the next one:", *await take(client, "m12"))
+            await writer.publish("room", "m13", qos=1)
+            while not len(client.messages):  # Until it waits in the queue.
+                await asyncio.sleep(0.05)
+        await writer.publish("room", "m14", qos=1)
+        async with reader() as client:
+            print("after a queued one:", *await take(client, "m14"))
 
 asyncio.run(main())
 PY
@@ -78,3 +84,4 @@ done
 venv/bin/python try.py "$port" | tee seen
 grep -qx 'in one connection: m1 m2 m3 m11' seen
 grep -qx 'in the next one: m12' seen
+grep -qx 'after a queued one: m14' seen

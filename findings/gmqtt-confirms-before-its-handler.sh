@@ -36,7 +36,8 @@ async def session(name, version, choice, store, ready=None):
 
 
 async def case(name, version, choice, writer):
-    handed, stored, ready, all_three, end = [], [], asyncio.Event(), asyncio.Event(), asyncio.Event()
+    handed, stored = [], []
+    ready, all_three, end = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def store(client, topic, payload, qos, properties):
         text = payload.decode()

@@ -46,7 +46,9 @@ mkdir -p near
   for each in far/INBOX/new/1.*; do mv "$each" "far/INBOX/cur/${each##*/}:2,F"; done
   rm far/INBOX/new/2.*
   for each in near/INBOX/*/*; do
-    if grep -qx 'Subject: m3' "$each"; then mv "$each" "near/INBOX/cur/$(basename "${each%:2,*}"):2,R"; fi
+    if grep -qx 'Subject: m3' "$each"; then
+      mv "$each" "near/INBOX/cur/$(basename "${each%:2,*}"):2,R"
+    fi
   done
   sync bound 'four more'
   sync bound 'again'

@@ -6,8 +6,8 @@
 # Guess: an expected last sequence of a subject counts what the same batch wrote before.
 # Seen: a batch with a known id is refused as a whole, by an error that says neither which one is
 # known nor its number: a retry cannot tell success from a clash, and has to read the stream. The id
-# of the batch is forgotten once it is stored, so without message ids it is stored twice. An expected
-# sequence behind an earlier message of the batch, for its subject, refuses the batch.
+# of the batch is forgotten once it is stored, so without message ids it is stored twice. An
+# expected sequence behind an earlier message of the batch, for its subject, refuses the batch.
 set -eu
 folder=$(mktemp -d)
 server=
@@ -41,7 +41,8 @@ async def main():
         answer = json.loads(answer.data)
         stored = (await ask("INFO"))["state"]["messages"]
         if "error" in answer:
-            print(f"{name}: {answer['error']['description']}, number", answer["seq"], "stored", stored)
+            print(f"{name}: {answer['error']['description']}, number", answer["seq"], "stored",
+                  stored)
         else:
             print(f"{name}: {answer['count']} up to {answer['seq']}, stored", stored)
 

@@ -5,9 +5,9 @@
 # Guess: with `subject_delete_marker_ttl` each subject whose last message is removed gets a marker,
 # so a reader that was away learns of it.
 # Seen: the time for markers is the least lifetime, too: a shorter one is raised to it, and the
-# header is stored with another text than was sent, so a signature over it fails. An expiry leaves a
-# marker; a deletion and a purge leave none, and the marker itself goes after that time. A mirror
-# that lives by markers keeps what was deleted by hand, or while it was away for longer.
+# header is stored with another text than was sent. An expiry leaves a marker, which has that
+# lifetime itself; a deletion and a purge leave none. A mirror that lives by markers keeps what was
+# deleted by hand, or while it was away for longer.
 set -eu
 folder=$(mktemp -d)
 server=

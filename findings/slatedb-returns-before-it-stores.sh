@@ -6,8 +6,8 @@
 # Guess: when a second process opens the database, the first one's next write raises.
 # Seen: `put` returns at once, with a handle; `await_durable` of that waits. Of a database that
 # another has opened since, writes return as before, and are read back, until a flush in the
-# background fails; they are nowhere. `shutdown` says nothing of them either. A reply, or a cursor of
-# the server, that is sent after `put` may be for what is lost.
+# background fails; they are nowhere. `shutdown` says nothing of them either. A reply, or a cursor
+# of the server, that is sent after `put` may be for what is lost.
 set -eu
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -22,7 +22,8 @@ chmod +x bin/SNPOST
 PATH="$folder/bin:$PATH"
 snnewgroup local.room 2>group.log
 ask() {
-  printf '%s\r\n' 'MODE READER' "$@" QUIT | snntpd.bin 2>>server.log | tr -d '\r' | grep -v '^20[015]'
+  printf '%s\r\n' 'MODE READER' "$@" QUIT | snntpd.bin 2>>server.log | tr -d '\r' |
+    grep -v '^20[015]'
 }
 post() {
   printf '%s\r\n' 'MODE READER' POST 'From: eva@example.org' 'Newsgroups: local.room' \

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SurrealDB in the process (PyPI: surrealdb 2.0.0, surrealdb-embedded 3.0.0b10).
 #
-# Guess: a change feed is read on from the last `versionstamp` that was read: `SHOW CHANGES FOR TABLE
-# room SINCE <it>` gives that change again, or what follows it.
+# Guess: a change feed is read on from the last `versionstamp` that was read: `SHOW CHANGES FOR
+# TABLE room SINCE <it>` gives that change again, or what follows it.
 # Guess: a version that the database never gave is refused.
 # Seen: the numbers given are 65,536 times those that `SINCE` takes. A reader that goes on from the
 # last one it has seen is answered with nothing, without an error, until the counter of the database
-# has grown 65,536-fold: it looks idle, and misses all. Divided by 65,536 the number works, and gives
-# the last change once more.
+# has grown 65,536-fold: it looks idle, and misses all. Divided by 65,536 the number works, and
+# gives the last change once more.
 set -eu
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
