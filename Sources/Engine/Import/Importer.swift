@@ -83,7 +83,7 @@ package struct Importer {
           // No delivered mark is sent for them.
           let rules = IngestRules(
             user: engine.config.user, autoMarkDelivered: false,
-            usesSequence: !engine.scheme.comesLate, matchesPayloads: false, learnsTies: false,
+            scheme: engine.scheme, matchesPayloads: false, learnsTies: false,
             tiesAreByArrival: false)
           var slice = ImportSlice(rules, source, tx, keepsLog: engine.scheme.keepsLog)
           for item in items { try slice.take(item) }
@@ -178,7 +178,7 @@ private struct ImportSlice {
       let name = message.conversation ?? (source.conversation.isEmpty ? nil : source.conversation)
     else { return note(.badConversation, item) }
     if keepsLog { return try keep(message, item, name) }
-    guard let order = rules.usesSequence ? message.sequence : message.stamp.timeUs else {
+    guard let order = rules.scheme.order(of: message) else {
       return note(.noSequence, item)
     }
     let record = try record(name)

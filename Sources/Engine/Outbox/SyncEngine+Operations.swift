@@ -76,7 +76,7 @@ extension SyncEngine {
 
   /// A send that goes out now will stand above this: a time, or a number.
   func sentAfter(_ cid: Int64, _ tx: WriteTransaction) throws(StoreFailure) -> Int64? {
-    scheme.comesLate ? memory.server.timeUs : try tx.newest(cid)?.time
+    scheme.told(at: memory.server.timeUs, newest: try tx.newest(cid))
   }
 
   /// A disk that takes nothing can be read all the same: what was under way ends once it takes
@@ -119,7 +119,7 @@ extension SyncEngine {
   var ingestRules: IngestRules {
     IngestRules(
       user: config.user, autoMarkDelivered: config.autoMarkDelivered,
-      usesSequence: can(.sequence), matchesPayloads: matchesPayloads,
+      scheme: scheme, matchesPayloads: matchesPayloads,
       learnsTies: scheme.learnsTies, tiesAreByArrival: config.profile.ties == .arrival)
   }
 

@@ -59,13 +59,12 @@ extension SyncEngine {
     }
     // Where page sizes vary, an answer that starts at the bound proves little.
     let provesLittle = config.profile.pageSizeVaries && config.profile.truncates != .newest
-    // A watermark that no stamp bore out asks for everything, from the newest page on.
-    let asksForAll = fetch.order == 0 && scheme.comesLate
     let (end, isMore) = try store.read { rx throws(StoreFailure) in
       try memory.server.quietEnd(
         record, from: bound.position, limit: tracker.pacing.pageLimit, in: rx)
     }
-    let way: CatchUp.Way = provesLittle || asksForAll || isMore ? .newest : .tail(bound)
+    let way: CatchUp.Way =
+      provesLittle || isMore || scheme.asksForAll(from: fetch) ? .newest : .tail(bound)
     job.stage = .catchUp(CatchUp(way: way, bound: end ?? bound.position))
     return .next
   }
