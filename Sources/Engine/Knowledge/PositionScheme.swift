@@ -12,7 +12,7 @@ internal import Wire
 
 struct PositionScheme {
   /// What the first part of a position is.
-  private enum Order { case time, number, place }
+  private enum Order: Int64 { case time, number, place }
 
   private let order: Order
   /// The order of messages with one printed time; numbers know no ties.
@@ -36,8 +36,11 @@ struct PositionScheme {
     self.overlapUs = overlapUs
   }
 
-  /// The server keeps a log: positions are places in it, which mean nothing to the server.
-  var keepsLog: Bool { order == .place }
+  /// The number of the scheme in a file.
+  var kind: Int64 { order.rawValue }
+
+  /// What differs between pages and logs.
+  var history: any History.Type { order == .place ? LogHistory.self : PagedHistory.self }
 
   // MARK: Times and positions
 
@@ -59,9 +62,14 @@ struct PositionScheme {
     }
   }
 
-  /// The first part of a message's position: its time, or the server's number, if it has one.
+  /// The first part of a message's position: its time, or the server's number, if it has one. In a
+  /// log a message does not say where it stands.
   func order(of message: WireMessage) -> Int64? {
-    order == .time ? message.stamp.timeUs : message.sequence
+    switch order {
+    case .time: message.stamp.timeUs
+    case .number: message.sequence
+    case .place: nil
+    }
   }
 
   /// The server's number of the row at a position; nil where positions are none.
@@ -131,9 +139,10 @@ struct PositionScheme {
   /// What a send that goes out now will stand above: a time, or the number of the newest message.
   func told(at time: Int64?, newest: Position?) -> Int64? { order == .time ? time : newest?.time }
 
-  /// What came after this time or number was known lies above; nil says nothing.
-  func boundary(after known: Int64?) -> Position {
-    guard let known else { return .min }
+  /// What came after this time or number was known lies above. Nil without one, but in a log: all
+  /// that it lists is looked at.
+  func boundary(after known: Int64?) -> Position? {
+    guard let known else { return order == .place ? .min : nil }
     return boundary(at: known.saturating(minus: overlapUs)) ?? .after(timestampGroup: known)
   }
 

@@ -298,7 +298,8 @@ extension SyncEngine {
         try end(seq, ending: ending, refusal: response.refusal, at: now, deadlineMs: nil)
         return .applied
       }
-      return try finish(record, outcome: outcome, response: response, for: pending, from: arrival)
+      return try scheme.history.finish(
+        record, outcome, response, for: pending, from: arrival, self)
     } catch {
       // It was answered, but that is not known any more.
       outbox.noteLoose(seq)
@@ -323,13 +324,10 @@ extension SyncEngine {
     }
   }
 
-  private func finish(
+  func finish(
     _ record: OperationRecord, outcome: Outcome, response: Response, for pending: PendingRequest,
     from arrival: Arrival
   ) throws(StoreFailure) -> Receipt {
-    if scheme.keepsLog, record.verb.makesEntry {
-      return try finishInLog(record, outcome: outcome, response: response, from: arrival)
-    }
     var effects = UpdateApplier.Effects()
     var left: [UInt8]?
     var name: [UInt8]?
@@ -395,7 +393,7 @@ extension SyncEngine {
   }
 
   /// The server has taken what the user did; where it stands the log has still to say.
-  private func finishInLog(
+  func finishInLog(
     _ record: OperationRecord, outcome: Outcome, response: Response, from arrival: Arrival
   ) throws(StoreFailure) -> Receipt {
     var id: [UInt8]?

@@ -320,34 +320,11 @@ struct Reading {
     }
   }
 
-  /// What the conversation as a whole says, beside its gaps; of a log, what its range says that
-  /// holds the first row.
   private func fill(
     _ coverage: inout Coverage, _ record: ConversationRecord, first: Position?
   ) throws(StoreFailure) {
-    if scheme.keepsLog {
-      coverage.knownCount = try rx.count(record.cid, from: .min, to: .max)
-      guard coverage.whole, let first,
-        let top = try LogCertificate(rx).top(above: first, in: record.cid)
-      else { return }
-      coverage.asOfEntry = top.id
-      coverage.contentAsOfUs = max(0, top.timeUs ?? 0)
-      coverage.deletionsAsOfUs = coverage.contentAsOfUs
-      coverage.marksAsOfUs = coverage.contentAsOfUs
-      return
-    }
-    // Below 1970 stands only what begins before all that there is.
-    coverage.deletionsAsOfUs = max(0, record.deletions?.timeUs ?? 0)
-    coverage.contentAsOfUs = scheme.stamp(record.fetch)?.timeUs ?? 0
-    coverage.marksAsOfUs = max(0, record.marks?.timeUs ?? 0)
-    coverage.totalCount = record.totalCount ?? -1
     coverage.knownCount = try rx.count(record.cid, from: .min, to: .max)
-    guard record.auditedTotal != nil, coverage.totalCount != coverage.knownCount,
-      scheme.countsProve
-    else { return }
-    // A walk the other way has not found what the server counts.
-    coverage.whole = false
-    if coverage.stop == .start || coverage.stop == .present { coverage.stop = .count }
+    try scheme.history.fill(&coverage, of: record, first: first, self)
   }
 
   /// Where positions are no times, a gap is told by the times of the messages beside it.
@@ -411,8 +388,7 @@ extension Coverage {
       }
     gaps = completeness.gaps.map { gap in
       GapView(
-        beforeRow: gap.beforeRow, poisoned: gap.isQuarantined, lowUs: gap.low.time,
-        highUs: gap.high.time)
+        beforeRow: gap.beforeRow, poisoned: gap.isQuarantined, lowUs: .min, highUs: .max)
     }
   }
 }

@@ -22,7 +22,13 @@ extension UpdateApplier {
   mutating func messages(
     _ conversation: [UInt8], items: [PushedItem]
   ) throws(StoreFailure) {
-    if memory.server.scheme.keepsLog { return try insertDetached(conversation, items: items) }
+    try memory.server.scheme.history.take(items, of: conversation, &self)
+  }
+
+  /// A row for each, and what it joins.
+  mutating func insert(
+    _ conversation: [UInt8], items: [PushedItem]
+  ) throws(StoreFailure) {
     var record = try tx.conversation(creating: conversation)
     var readable = 0
     var newIDs = IDSet()
