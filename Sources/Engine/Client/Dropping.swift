@@ -31,9 +31,7 @@ extension Client {
     try input { engine, now throws(Failure) in
       let found = try engine.healing { () throws(StoreFailure) in
         if id.isEmpty { return try engine.drop(conversation, at: now) }
-        return engine.scheme.keepsLog
-          ? try engine.giveBack(id, of: conversation, at: now)
-          : try engine.drop(id, of: conversation)
+        return try engine.scheme.history.drop(id, of: conversation, at: now, engine)
       }
       if !found { throw id.isEmpty ? .noConversation : .noMessage }
     }

@@ -89,7 +89,7 @@ extension ClientConfig {
       }
     var target = StoreConfig(
       kind: kind, account: account, user: user,
-      positionKind: profile.log != nil ? 2 : profile.capabilities.contains(.sequence) ? 1 : 0,
+      positionKind: PositionScheme(profile, overlapUs: 0).kind,
       cacheBytes: cacheBytes)
     target.storage = storage
     target.searchMembers = profile.searchMembers

@@ -83,11 +83,11 @@ package struct Importer {
           // No delivered mark is sent for them.
           let rules = IngestRules(
             user: engine.config.user, autoMarkDelivered: false,
-            usesSequence: !engine.scheme.comesLate, matchesPayloads: false, learnsTies: false,
+            scheme: engine.scheme, matchesPayloads: false, learnsTies: false,
             tiesAreByArrival: false)
-          var slice = ImportSlice(rules, source, tx, keepsLog: engine.scheme.keepsLog)
+          var slice = ImportSlice(rules, source, tx)
           for item in items { try slice.take(item) }
-          let logs = engine.scheme.keepsLog ? try slice.finishLogs(engine.memory) : []
+          let logs = try slice.finishLogs(engine.memory)
           let room = max(0, Int64(clamping: Limits.importBadMax) &- result.bad)
           result.inserted &+= slice.inserted
           result.known &+= slice.known
@@ -136,14 +136,14 @@ extension ImportStatus {
 }
 
 /// One message of an import, read.
-private struct ImportItem {
+struct ImportItem {
   let number: UInt64
   let bytes: [UInt8]
   let item: PageItem
 }
 
 /// The messages of one transaction.
-private struct ImportSlice {
+struct ImportSlice {
   let rules: IngestRules
   let source: ImportSource
   let tx: WriteTransaction
@@ -151,12 +151,10 @@ private struct ImportSlice {
   var known: Int64 = 0
   var bad: [BadLine] = []
   private var records: [[UInt8]: ConversationRecord] = [:]
-  private let keepsLog: Bool
   /// What goes into logs, by conversation.
   private var copies: [[UInt8]: [IncomingMessage]] = [:]
 
-  init(_ rules: IngestRules, _ source: ImportSource, _ tx: WriteTransaction, keepsLog: Bool) {
-    self.keepsLog = keepsLog
+  init(_ rules: IngestRules, _ source: ImportSource, _ tx: WriteTransaction) {
     self.rules = rules
     self.source = source
     self.tx = tx
@@ -177,8 +175,13 @@ private struct ImportSlice {
     guard
       let name = message.conversation ?? (source.conversation.isEmpty ? nil : source.conversation)
     else { return note(.badConversation, item) }
-    if keepsLog { return try keep(message, item, name) }
-    guard let order = rules.usesSequence ? message.sequence : message.stamp.timeUs else {
+    try rules.scheme.history.take(imported: message, item, named: name, &self)
+  }
+
+  mutating func insert(
+    _ message: WireMessage, _ item: ImportItem, _ name: [UInt8]
+  ) throws(StoreFailure) {
+    guard let order = rules.scheme.order(of: message) else {
       return note(.noSequence, item)
     }
     let record = try record(name)
@@ -214,7 +217,7 @@ private struct ImportSlice {
   }
 
   /// A log gives it a place with the others of its slice.
-  private mutating func keep(
+  mutating func keep(
     _ message: WireMessage, _ item: ImportItem, _ name: [UInt8]
   ) throws(StoreFailure) {
     let record = try record(name)

@@ -12,14 +12,14 @@ internal import Wire
 
 struct PositionScheme {
   /// What the first part of a position is.
-  private enum Order { case time, number, place }
+  private enum Order: Int64 { case time, number, place }
 
   private let order: Order
   /// The order of messages with one printed time; numbers know no ties.
   let ties: Ties
   let overlapUs: Int64
   /// What the server counts is not what it shows.
-  let countsHidden: Bool
+  private let countsHidden: Bool
   /// Pages are at hand oldest first, whatever the server's order is.
   var knowsOrder = false
   /// Times of the page at hand whose messages do not stand by their ids.
@@ -36,33 +36,50 @@ struct PositionScheme {
     self.overlapUs = overlapUs
   }
 
-  /// The server keeps a log: positions are places in it, which mean nothing to the server.
-  var keepsLog: Bool { order == .place }
+  /// The number of the scheme in a file.
+  var kind: Int64 { order.rawValue }
 
-  /// Messages may appear below what is known: their places are times, and one is committed late.
-  /// Nothing appears below a number.
-  var comesLate: Bool { order == .time }
+  /// What differs between pages and logs.
+  var history: any History.Type { order == .place ? LogHistory.self : PagedHistory.self }
 
-  /// What is selected by time are neighbours. Not where positions are numbers.
-  var selectsByPlace: Bool { order == .time }
+  // MARK: Times and positions
+
+  /// The boundary before all that was stamped at a time or later; nil where positions are no times.
+  func boundary(at time: Int64) -> Position? {
+    order == .time ? .before(timestampGroup: time) : nil
+  }
+
+  /// The time that the first part of a position is; nil where it is none.
+  func time(at position: Int64) -> Int64? { order == .time ? position : nil }
 
   /// The watermark of content, where messages may still appear below it.
   func lateTop(_ record: ConversationRecord) -> Watermark? { late(record.fetch) }
 
   /// The time up to which content was fetched, where positions are times.
   func late(_ mark: ContentMark?) -> Watermark? {
-    comesLate ? mark.map { Watermark(timeUs: $0.order, text: $0.text) } : nil
+    mark.flatMap { mark in
+      time(at: mark.order).map { Watermark(timeUs: $0, text: mark.text) }
+    }
   }
 
-  /// The first part of a message's position: its time, or the server's number, if it has one.
+  /// The first part of a message's position: its time, or the server's number, if it has one. In a
+  /// log a message does not say where it stands.
   func order(of message: WireMessage) -> Int64? {
-    comesLate ? message.stamp.timeUs : message.sequence
+    switch order {
+    case .time: message.stamp.timeUs
+    case .number: message.sequence
+    case .place: nil
+    }
   }
 
   /// The server's number of the row at a position; nil where positions are none.
   func number(at position: Int64) -> UInt64? {
     order == .number ? UInt64(clamping: position) : nil
   }
+
+  /// Whether the server's count may show that something is missing in a range that is whole.
+  /// Numbers prove themselves that none is missing, whatever is counted.
+  var countsProve: Bool { order == .time && !countsHidden }
 
   /// Pages say the order of messages with one printed time.
   var learnsTies: Bool { ties == .unknown }
@@ -86,21 +103,65 @@ struct PositionScheme {
   func bound(_ fetch: ContentMark) -> WatermarkPolicy.Bound? {
     guard let stamp = stamp(fetch.text) else { return nil }
     var bound = WatermarkPolicy.bound(stamp, overlapUs: overlapUs, resolutionUs: resolutionUs)
-    if !comesLate { bound.position = fetch.boundary }
+    if order != .time { bound.position = fetch.boundary }
     return bound
+  }
+
+  /// Whether a catch-up from a watermark asks for everything: one that no stamp bore out.
+  func asksForAll(from fetch: ContentMark) -> Bool { late(fetch)?.timeUs == 0 }
+
+  // MARK: Messages that are committed late
+
+  /// The part of a range in which messages may still appear, for they are stamped when they are
+  /// written and appear later: all of it. Nothing appears below a number.
+  func open(_ low: Position, _ high: Position) -> SpanSet.Span? {
+    order == .time ? SpanSet.Span(low: low, high: high) : nil
+  }
+
+  /// Whether a message that a page brought was committed late: it appeared in a range that was
+  /// whole; or its number is above the known ones, though its time is not.
+  func isLate(_ position: Position, below fetch: ContentMark, in ranges: SpanSet) -> Bool {
+    order == .time
+      ? position.time <= fetch.order && ranges.span(holding: position) != nil
+      : position.time > fetch.order
   }
 
   /// The top of a range that ends the overlap below a watermark.
   func settled(below mark: ContentMark) -> Position {
-    !comesLate ? .max : .before(timestampGroup: mark.order.saturating(minus: overlapUs))
+    late(mark).map { .before(timestampGroup: $0.timeUs.saturating(minus: overlapUs)) } ?? .max
   }
 
-  /// What came after this time or number was known lies above; nil says nothing.
-  func boundary(after known: Int64?) -> Position {
-    guard let known else { return .min }
-    if !comesLate { return .after(timestampGroup: known) }
-    return .before(timestampGroup: known.saturating(minus: overlapUs))
+  /// Up to where no message can come to be stamped any more, at a time of the server.
+  func settled(at time: Int64?) -> Position {
+    time.flatMap { boundary(at: $0.saturating(minus: overlapUs)) } ?? .min
   }
+
+  /// What a send that goes out now will stand above: a time, or the number of the newest message.
+  func told(at time: Int64?, newest: Position?) -> Int64? { order == .time ? time : newest?.time }
+
+  /// What came after this time or number was known lies above. Nil without one, but in a log: all
+  /// that it lists is looked at.
+  func boundary(after known: Int64?) -> Position? {
+    guard let known else { return order == .place ? .min : nil }
+    return boundary(at: known.saturating(minus: overlapUs)) ?? .after(timestampGroup: known)
+  }
+
+  /// The watermark that the first page of a catch-up leaves behind. A number needs nothing to bear
+  /// it out; only the time beside it does. Where no stamp can be borne out, a watermark that asks
+  /// for everything again.
+  func top(
+    _ plausible: (position: Position, stamp: Stamp)?, highest: Int64?, before fetch: ContentMark?,
+    epoch: ContentMark?
+  ) -> ContentMark? {
+    if order == .time {
+      return plausible.map { ContentMark(order: $0.position.time, text: $0.stamp.text) } ?? fetch
+        ?? epoch
+    }
+    let text = plausible?.stamp.text ?? fetch?.text ?? epoch?.text
+    return text.flatMap { text in highest.map { ContentMark(order: $0, text: text) } }
+  }
+
+  // MARK: Pages
 
   /// The claim of a page; `nil` is an end where the server cuts.
   func claim(_ items: [Position?], low: Position?, high: Position?) -> PageClaim {
@@ -109,22 +170,59 @@ struct PositionScheme {
       ties: ties, isAscending: knowsOrder, rankedTimes: rankedTimes)
   }
 
-  /// Whether the numbers from `low` up to the last of `rows` are all there: what was
-  /// committed late, and what was deleted, leaves a hole.
-  func isUnbroken(_ rows: [Position], from low: Position) -> Bool {
-    if comesLate { return true }
+  /// Whether the rows of a tail leave nothing out that may be a message. It was selected by time,
+  /// and one committed late has a number above its time's place. So all numbers from `low` up to
+  /// the last have to be there, and all rows that are stored: what was committed late, and what was
+  /// deleted, leaves a hole.
+  func isUnbroken(
+    _ tail: Ingested, from low: Position, in conversation: (cid: Int64, tx: WriteTransaction)
+  ) throws(StoreFailure) -> Bool {
+    if order == .time { return true }
     // The boundary above a number is the one below the next.
     var last: Int64?
-    for row in rows.ascending() where row >= low {
+    for row in tail.items.compactMap({ $0 }).ascending() where row >= low {
       guard last.map({ Joining.isNext(row.time, after: $0) }) ?? (row.time == low.time)
       else { return false }
       last = row.time
     }
-    return true
+    let known = try conversation.tx.rows(
+      conversation.cid, from: low, to: .max, limit: Limits.readRowsMax, newestFirst: true)
+    return known.allSatisfy { tail.ids.contains($0.position.id) }
   }
 
-  /// The selection of all that stands at or above a boundary.
-  func tail(above edge: Position, form: Stamp) -> WatermarkPolicy.Bound {
+  /// What the rows of a tail prove that was cut at one end, or at an unknown one.
+  enum CutTail {
+    /// They are the newest: a run begins with them.
+    case run
+    /// They follow the bound.
+    case range
+    /// What was selected by time leaves numbers out, but between numbers in a row.
+    case numbers
+    /// Neighbours of which a walk shows all again.
+    case nothing
+  }
+
+  func proof(ofTail truncates: Profile.Truncates, stopsAtPage: Bool) -> CutTail {
+    if order != .time { return .numbers }
+    return switch truncates {
+    case .newest: .run
+    case .oldest: .range
+    case .unknown: stopsAtPage ? .range : .nothing
+    }
+  }
+
+  /// The rows of a page that is searched for a time, by their times: those follow the numbers
+  /// closely enough to come near.
+  func byTime(_ ingested: Ingested) -> [Position] {
+    order == .time
+      ? ingested.items.compactMap { $0 }.ascending()
+      : ingested.stamps.map { Position(time: $0.stamp.timeUs, id: $0.position.id) }.ascending()
+  }
+
+  /// The selection of all that stands at or above a boundary; nil where a selection by time leaves
+  /// messages out.
+  func tail(above edge: Position, form: Stamp) -> WatermarkPolicy.Bound? {
+    if order != .time { return nil }
     let unit = max(form.resolutionUs, resolutionUs, 1)
     let time = WatermarkPolicy.floor(edge.time, to: unit)
     return WatermarkPolicy.Bound(
@@ -140,8 +238,10 @@ struct PositionScheme {
   }
 
   /// The selection that holds the whole timestamp group of a run's low end, so that late
-  /// arrivals and ties cannot hide between the run and its next page.
-  func key(below low: Position, form: Stamp) -> Key {
+  /// arrivals and ties cannot hide between the run and its next page; nil where a selection by time
+  /// leaves messages out.
+  func key(below low: Position, form: Stamp) -> Key? {
+    if order != .time { return nil }
     let unit = max(form.resolutionUs, resolutionUs, 1)
     let time = low.id.isEmpty && low.time > .min ? low.time - 1 : low.time
     let top = WatermarkPolicy.floor(time, to: unit).saturating(plus: unit)

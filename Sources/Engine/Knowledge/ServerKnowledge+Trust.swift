@@ -62,11 +62,11 @@ extension ServerKnowledge {
     _ spans: inout SpanSet, of record: ConversationRecord, below time: Int64,
     in tx: WriteTransaction
   ) throws(StoreFailure) {
-    guard scheme.comesLate, let fetch = record.fetch, time >= fetch.order else { return }
+    guard let fetch = scheme.lateTop(record), time >= fetch.timeUs else { return }
     // In the watermark's own timestamp group others may have come before it, too.
     let boundary: Position =
-      time == fetch.order ? .before(timestampGroup: time) : fetch.boundary
-    spans.endTrust(at: boundary, watermark: fetch)
+      time == fetch.timeUs ? .before(timestampGroup: time) : .after(timestampGroup: fetch.timeUs)
+    spans.endTrust(at: boundary, watermark: record.fetch)
     try tx.quarantineTable.doubtQuarantine(record.cid, above: boundary)
   }
 }

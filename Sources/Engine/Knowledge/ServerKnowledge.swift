@@ -47,7 +47,7 @@ struct ServerKnowledge {
 
   /// The selection for the page below a boundary, on servers that page by keys.
   func key(below edge: Position, _ record: ConversationRecord) -> PositionScheme.Key? {
-    guard can(.before), scheme.selectsByPlace, edge != .max, edge != .min,
+    guard can(.before), edge != .max, edge != .min,
       let form = form ?? stamp(record.fetch)
     else { return nil }
     return scheme.key(below: edge, form: form)

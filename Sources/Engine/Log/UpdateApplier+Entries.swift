@@ -55,19 +55,6 @@ extension UpdateApplier {
     if input.effects.needsCatchUp { effects.behind.insert(record.id) }
     effects.logs.append(input.effects)
   }
-
-  /// A push that is no entry changes nothing in a log; it shows that something has changed there.
-  mutating func isForLog(_ effect: Effect) -> Bool {
-    guard memory.server.scheme.keepsLog else { return false }
-    switch effect {
-    case .messagesDeleted(let conversation, _), .reactions(let conversation, _, _, _),
-      .reacted(let conversation, _, _), .pin(let conversation, _, _):
-      effects.behind.insert(conversation)
-      return true
-    default:
-      return false
-    }
-  }
 }
 
 extension ServerUpdate {

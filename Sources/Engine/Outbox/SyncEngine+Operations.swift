@@ -76,7 +76,7 @@ extension SyncEngine {
 
   /// A send that goes out now will stand above this: a time, or a number.
   func sentAfter(_ cid: Int64, _ tx: WriteTransaction) throws(StoreFailure) -> Int64? {
-    scheme.comesLate ? memory.server.timeUs : try tx.newest(cid)?.time
+    scheme.told(at: memory.server.timeUs, newest: try tx.newest(cid))
   }
 
   /// A disk that takes nothing can be read all the same: what was under way ends once it takes
@@ -119,7 +119,7 @@ extension SyncEngine {
   var ingestRules: IngestRules {
     IngestRules(
       user: config.user, autoMarkDelivered: config.autoMarkDelivered,
-      usesSequence: can(.sequence), matchesPayloads: matchesPayloads,
+      scheme: scheme, matchesPayloads: matchesPayloads,
       learnsTies: scheme.learnsTies, tiesAreByArrival: config.profile.ties == .arrival)
   }
 
@@ -298,7 +298,8 @@ extension SyncEngine {
         try end(seq, ending: ending, refusal: response.refusal, at: now, deadlineMs: nil)
         return .applied
       }
-      return try finish(record, outcome: outcome, response: response, for: pending, from: arrival)
+      return try scheme.history.finish(
+        record, outcome, response, for: pending, from: arrival, self)
     } catch {
       // It was answered, but that is not known any more.
       outbox.noteLoose(seq)
@@ -323,13 +324,10 @@ extension SyncEngine {
     }
   }
 
-  private func finish(
+  func finish(
     _ record: OperationRecord, outcome: Outcome, response: Response, for pending: PendingRequest,
     from arrival: Arrival
   ) throws(StoreFailure) -> Receipt {
-    if scheme.keepsLog, record.verb.makesEntry {
-      return try finishInLog(record, outcome: outcome, response: response, from: arrival)
-    }
     var effects = UpdateApplier.Effects()
     var left: [UInt8]?
     var name: [UInt8]?
@@ -395,7 +393,7 @@ extension SyncEngine {
   }
 
   /// The server has taken what the user did; where it stands the log has still to say.
-  private func finishInLog(
+  func finishInLog(
     _ record: OperationRecord, outcome: Outcome, response: Response, from arrival: Arrival
   ) throws(StoreFailure) -> Receipt {
     var id: [UInt8]?

@@ -285,7 +285,7 @@ extension SyncEngine {
         }
         // One that began before may not show what has arrived since.
         if scheduler.asks(conversation) { continue }
-        outbox.look(seq, by: startLook(conversation, downTo: scheme.boundary(after: after)))
+        outbox.look(seq, by: startLook(conversation, downTo: scheme.boundary(after: after) ?? .min))
       } catch {
         return
       }
@@ -322,9 +322,8 @@ extension SyncEngine {
     guard can(.idempotentSend) else { return false }
     let isQueued = try commit { tx throws(StoreFailure) -> Bool in
       guard var record = try tx.operation(seq), record.state == .unknown, record.firstSent != nil,
-        !record.isRewritten, scheme.keepsLog || record.sentAfter != nil
+        !record.isRewritten, let low = scheme.boundary(after: record.sentAfter)
       else { return false }
-      let low = scheme.boundary(after: record.sentAfter)
       guard try tx.quarantined(record.cid, from: low, to: .max).isEmpty,
         try !tx.hasNamelessOwn(record.cid, from: low)
       else { return false }

@@ -200,10 +200,11 @@ extension SyncPlanner {
   ) throws(StoreFailure) -> SyncStage {
     var goal = goal
     goal.from = edge
-    if profile.truncates == .oldest, scheme.selectsByPlace, !goal.isStuck,
-      let form = memory.server.form ?? memory.server.stamp(record.fetch)
+    if profile.truncates == .oldest, !goal.isStuck,
+      let form = memory.server.form ?? memory.server.stamp(record.fetch),
+      let tail = scheme.tail(above: edge, form: form)
     {
-      return spot(.after(scheme.tail(above: edge, form: form)), goal)
+      return spot(.after(tail), goal)
     }
     let span = known.touching(edge)
     // Without a range only the message that the edge names is surely beside it.
@@ -293,8 +294,10 @@ extension SyncPlanner {
       if !place.id.isEmpty, !goal.isStuck, try tx.row(place.id, record.cid) != nil {
         return spot(.aroundID(place.id), goal)
       }
-      if scheme.selectsByPlace, let form = memory.server.form ?? memory.server.stamp(record.fetch) {
-        return spot(.aroundTime(form.printed(place.time)), goal)
+      if let time = scheme.time(at: place.time),
+        let form = memory.server.form ?? memory.server.stamp(record.fetch)
+      {
+        return spot(.aroundTime(form.printed(time)), goal)
       }
     }
     // The place itself belongs to the page.
@@ -316,9 +319,8 @@ extension SyncPlanner {
   ) throws(StoreFailure) -> SyncStage? {
     // What the host names may lie outside of all that can be printed.
     let time = min(max(wanted, WatermarkPolicy.earliestUs), WatermarkPolicy.latestUs)
-    if scheme.selectsByPlace {
-      return try planAround(
-        goal, of: job, place: .before(timestampGroup: time), known: known, of: record)
+    if let place = scheme.boundary(at: time) {
+      return try planAround(goal, of: job, place: place, known: known, of: record)
     }
     if memory.server.can(.around),
       let form = memory.server.form ?? memory.server.stamp(record.fetch)

@@ -133,12 +133,12 @@ extension Reading {
 
   private func wholeFromUs(_ newest: SpanSet.Span, in cid: Int64) throws(StoreFailure) -> Int64 {
     if newest.low == .min { return 0 }
-    if !scheme.comesLate {
+    guard let time = scheme.time(at: newest.low.time) else {
       let first = try rx.rows(cid, from: newest.low, to: newest.high, limit: 1, newestFirst: false)
       return first.first?.timeUs ?? .max
     }
     // Of the time in whose midst it begins some may be missing.
-    return newest.low.key.isEmpty ? newest.low.time : newest.low.time.saturating(plus: 1)
+    return newest.low.key.isEmpty ? time : time.saturating(plus: 1)
   }
 }
 

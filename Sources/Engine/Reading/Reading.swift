@@ -52,7 +52,7 @@ struct Reading {
       rows.pinnedOnly = query.isPinnedOnly
       let found = try rx.messages(rows)
       var anchor = start.anchor
-      if !scheme.selectsByPlace, start.isTime {
+      if start.isTime, anchor == nil {
         // Numbers say nothing of times, so the read begins at its first row.
         anchor = query.goesOlder ? found.ends?.last.successor : found.ends?.first
       }
@@ -189,10 +189,11 @@ struct Reading {
       }
       return try rx.quarantinedItems(cid, after: after, limit: limit).map { item in
         // Without a place it hides none; with numbers as positions its ends are no times.
-        let isPlaced = scheme.comesLate && item.high != .min
+        let isPlaced = item.high != .min
         return QuarantinedView(
           seq: item.seq, isCut: item.size > UInt64(clamping: item.bytes.count),
-          lowUs: isPlaced ? item.low : .min, highUs: isPlaced ? item.high : .max,
+          lowUs: isPlaced ? scheme.time(at: item.low) ?? .min : .min,
+          highUs: isPlaced ? scheme.time(at: item.high) ?? .max : .max,
           size: item.size, conversation: item.conversation,
           reason: BadItem.text(code: item.reason), item: item.bytes)
       }
@@ -245,8 +246,8 @@ struct Reading {
     switch query.from {
     case .latest: return (.latest, nil, false)
     case .oldest: return (.oldest, nil, false)
-    case .time(let time): return (.atTime(time), .before(timestampGroup: time), true)
-    case .beforeTime(let time): return (.beforeTime(time), .before(timestampGroup: time), true)
+    case .time(let time): return (.atTime(time), scheme.boundary(at: time), true)
+    case .beforeTime(let time): return (.beforeTime(time), scheme.boundary(at: time), true)
     case .before(let number):
       let position = try position(of: number, record: record)
       return (.before(position), position, false)
@@ -319,46 +320,25 @@ struct Reading {
     }
   }
 
-  /// What the conversation as a whole says, beside its gaps; of a log, what its range says that
-  /// holds the first row.
   private func fill(
     _ coverage: inout Coverage, _ record: ConversationRecord, first: Position?
   ) throws(StoreFailure) {
-    if scheme.keepsLog {
-      coverage.knownCount = try rx.count(record.cid, from: .min, to: .max)
-      guard coverage.whole, let first,
-        let top = try LogCertificate(rx).top(above: first, in: record.cid)
-      else { return }
-      coverage.asOfEntry = top.id
-      coverage.contentAsOfUs = max(0, top.timeUs ?? 0)
-      coverage.deletionsAsOfUs = coverage.contentAsOfUs
-      coverage.marksAsOfUs = coverage.contentAsOfUs
-      return
-    }
-    // Below 1970 stands only what begins before all that there is.
-    coverage.deletionsAsOfUs = max(0, record.deletions?.timeUs ?? 0)
-    coverage.contentAsOfUs = scheme.stamp(record.fetch)?.timeUs ?? 0
-    coverage.marksAsOfUs = max(0, record.marks?.timeUs ?? 0)
-    coverage.totalCount = record.totalCount ?? -1
     coverage.knownCount = try rx.count(record.cid, from: .min, to: .max)
-    // Numbers prove themselves that none is missing, whatever is counted.
-    guard record.auditedTotal != nil, coverage.totalCount != coverage.knownCount,
-      !scheme.countsHidden, scheme.comesLate
-    else { return }
-    // A walk the other way has not found what the server counts.
-    coverage.whole = false
-    if coverage.stop == .start || coverage.stop == .present { coverage.stop = .count }
+    try scheme.history.fill(&coverage, of: record, first: first, self)
   }
 
-  /// Where positions are numbers, a gap is told by the times of the messages beside it.
+  /// Where positions are no times, a gap is told by the times of the messages beside it.
   private func setGapTimes(
     _ coverage: inout Coverage, gaps: [Completeness.Gap], of record: ConversationRecord
   ) throws(StoreFailure) {
-    if scheme.comesLate { return }
     func time(_ low: Position, high: Position, newest: Bool) throws(StoreFailure) -> Int64? {
       try rx.rows(record.cid, from: low, to: high, limit: 1, newestFirst: newest).first?.timeUs
     }
     for (index, gap) in gaps.enumerated() where coverage.gaps.indices.contains(index) {
+      if let low = scheme.time(at: gap.low.time), let high = scheme.time(at: gap.high.time) {
+        (coverage.gaps[index].lowUs, coverage.gaps[index].highUs) = (low, high)
+        continue
+      }
       let below = try time(.min, high: gap.low, newest: true)
       let top = max(scheme.stamp(record.fetch)?.timeUs ?? .min, below ?? .min)
       coverage.gaps[index].lowUs = below ?? .min
@@ -408,8 +388,7 @@ extension Coverage {
       }
     gaps = completeness.gaps.map { gap in
       GapView(
-        beforeRow: gap.beforeRow, poisoned: gap.isQuarantined, lowUs: gap.low.time,
-        highUs: gap.high.time)
+        beforeRow: gap.beforeRow, poisoned: gap.isQuarantined, lowUs: .min, highUs: .max)
     }
   }
 }

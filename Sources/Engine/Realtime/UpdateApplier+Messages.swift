@@ -22,7 +22,13 @@ extension UpdateApplier {
   mutating func messages(
     _ conversation: [UInt8], items: [PushedItem]
   ) throws(StoreFailure) {
-    if memory.server.scheme.keepsLog { return try insertDetached(conversation, items: items) }
+    try memory.server.scheme.history.take(items, of: conversation, &self)
+  }
+
+  /// A row for each, and what it joins.
+  mutating func insert(
+    _ conversation: [UInt8], items: [PushedItem]
+  ) throws(StoreFailure) {
     var record = try tx.conversation(creating: conversation)
     var readable = 0
     var newIDs = IDSet()
@@ -124,8 +130,10 @@ extension UpdateApplier {
         }
         effects.shown.append((record.cid, isLive ? reach.span : message.span))
         if isLive { raiseWatermark(message, &record) }
-        if reach.isDetached, memory.server.scheme.comesLate {
-          effects.linked.append((record.cid, reach.span))
+        if reach.isDetached,
+          let open = memory.server.scheme.open(reach.span.low, reach.span.high)
+        {
+          effects.linked.append((record.cid, open))
         }
         if isCatchingUp || reach.isDetached { effects.behind.insert(record.id) }
         continue
@@ -161,16 +169,17 @@ extension UpdateApplier {
     inside spans: inout SpanSet, at message: PushedMessage, of record: ConversationRecord
   ) throws(StoreFailure) {
     let (time, scheme) = (message.position.time, memory.server.scheme)
-    guard scheme.comesLate, let fetch = record.fetch, !pushReach.receivesAll(record),
+    guard
+      let group = scheme.open(.before(timestampGroup: time), .after(timestampGroup: time)),
+      let fetch = record.fetch, !pushReach.receivesAll(record),
       spans.span(holding: message.position) != nil
     else { return }
-    let low = Position.before(timestampGroup: time)
-    if scheme.bound(fetch).map({ low >= $0.position }) ?? true {
-      spans.endTrust(at: low, watermark: fetch)
-      try tx.quarantineTable.doubtQuarantine(record.cid, above: low)
+    if scheme.bound(fetch).map({ group.low >= $0.position }) ?? true {
+      spans.endTrust(at: group.low, watermark: fetch)
+      try tx.quarantineTable.doubtQuarantine(record.cid, above: group.low)
     }
     // A range above the watermark was settled when it was claimed, and stays but for the group.
-    spans.remove(low, .after(timestampGroup: time))
+    spans.remove(group.low, group.high)
   }
 
   private func isAbove(_ message: PushedMessage, spans: SpanSet) -> Bool {
@@ -185,33 +194,30 @@ extension UpdateApplier {
     let position = pushed.position
     guard let fetch = record.fetch else {
       // Without a watermark nothing is believed that could be joined, but numbers in a row.
-      if memory.server.scheme.comesLate { return nil }
-      return try numbered(position, spans: spans, in: record).map { ($0, true) }
+      return try beside(pushed, spans: spans, in: record).map { ($0, true) }
     }
     guard let newest = spans.newest else { return nil }
     let isLive =
       isLive && memory.server.isBorneOut(pushed.message.stamp.timeUs, at: arrival.now)
     // Where what the catch-up showed lies in the place of an unreadable item, no range reaches up
     // to the watermark. What it missed is below.
-    let proven =
-      if let live = Joining.pushed(
-        position, onto: max(newest.high, fetch.boundary), isLive: isLive)
-      {
-        live
-      } else if memory.server.scheme.comesLate {
-        try named(by: pushed, in: record)
-      } else {
-        try numbered(position, spans: spans, in: record)
-      }
+    var proven = Joining.pushed(
+      position, onto: max(newest.high, fetch.boundary), isLive: isLive)
+    if proven == nil { proven = try beside(pushed, spans: spans, in: record) }
     guard let proven else { return nil }
     let joined = spans.touching(proven.low)?.low ?? proven.low
     return (proven, joined > fetch.boundary)
   }
 
-  /// A number with what is known right beside it: between the two nothing fits.
-  private func numbered(
-    _ position: Position, spans: SpanSet, in record: ConversationRecord
+  /// A number with what is known right beside it: between the two nothing fits. Without numbers the
+  /// message that it names as the one before.
+  private func beside(
+    _ pushed: PushedMessage, spans: SpanSet, in record: ConversationRecord
   ) throws(StoreFailure) -> SpanSet.Span? {
+    let position = pushed.position
+    guard memory.server.scheme.number(at: position.time) != nil else {
+      return try named(by: pushed, in: record)
+    }
     let low = Position.before(timestampGroup: position.time)
     let high = Position.after(timestampGroup: position.time)
     func isStored(_ number: Int64) throws(StoreFailure) -> Bool {

@@ -98,7 +98,7 @@ struct UpdateApplier {
     while index < update.effects.count {
       guard case .message(let conversation, _, _) = update.effects[index] else {
         let effect = update.effects[index]
-        if isForLog(effect) {
+        if memory.server.scheme.history.onlyNotes(effect, &self) {
           index += 1
           continue
         }

@@ -109,8 +109,7 @@ package struct RetentionService {
       }
       client.accessTimes.withLock { $0.beginSlice() }
       defer { client.accessTimes.withLock { $0.endSlice() } }
-      let log =
-        engine.scheme.keepsLog ? LogRetention(memory: memory, rules: engine.ingestRules) : nil
+      let log = engine.scheme.history.retention(engine)
       let screens = screens(engine.windows, engine.scheduler, isUp: engine.tracker.isUp)
       do throws(StoreFailure) {
         let outcome = try engine.commit { tx throws(StoreFailure) in

@@ -191,10 +191,7 @@ extension SyncEngine {
     let record = try commit { tx throws(StoreFailure) -> ConversationRecord? in
       guard var record = try tx.conversation(conversation), !record.isPending else { return nil }
       try tx.dropMessages(record.cid)
-      if scheme.keepsLog {
-        try LogRanges(tx).deleteAll(record.cid)
-        try tx.unreadTable.clearPlaces(record.cid)
-      }
+      try scheme.history.dropAll(record.cid, in: tx)
       try planner(tx).dropClaims(&record)
       record.totalCount = nil
       try tx.save(record)

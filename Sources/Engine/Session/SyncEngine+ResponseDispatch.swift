@@ -56,12 +56,7 @@ extension SyncEngine {
     case .update(let update):
       return try receive(ServerUpdate(update), frame: frame.bytes, opened: opened, at: now)
     case .entries(let push):
-      guard scheme.keepsLog else { return try receiveForeign(frame, of: bytes("entries_new")) }
-      let receipt = try storing { () throws(StoreFailure) in
-        try apply(push, Arrival(frame: frame.bytes, opened: opened[...], now: now))
-      }
-      pump(now)
-      return receipt
+      return try scheme.history.take(push, of: frame, opened: opened, at: now, self)
     case .response(let response):
       guard let pending = tracker.match(response, nowMs: now.monotonicMs) else {
         report.stats.answersUnmatched += 1
@@ -90,7 +85,7 @@ extension SyncEngine {
   }
 
   /// A frame of another scheme than this server's.
-  private func receiveForeign(_ frame: Frame, of type: [UInt8]) throws(Failure) -> Receipt {
+  func receiveForeign(_ frame: Frame, of type: [UInt8]) throws(Failure) -> Receipt {
     if config.profile.tellsUnknownFrames {
       try storing { () throws(StoreFailure) in try storeFrameEvent(frame.bytes, of: type) }
       return .applied

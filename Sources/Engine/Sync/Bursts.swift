@@ -15,12 +15,13 @@ extension ServerKnowledge {
     _ record: ConversationRecord, from bound: Position, limit: Int, in rx: ReadTransaction
   ) throws(StoreFailure) -> (Position?, isMore: Bool) {
     let newest = try rx.keys(record.cid, before: .beforePending, limit: 1, from: nil).first
-    guard let newest = newest?.position, scheme.comesLate, newest.time <= bound.time else {
+    guard let newest = newest?.position, let time = scheme.time(at: newest.time), time <= bound.time
+    else {
       return (nil, false)
     }
     let page = facts.largestPage > 0 ? min(facts.largestPage, limit) : limit
     let isMore = try rx.count(record.cid, from: bound, to: .max) >= page
-    return (.after(timestampGroup: newest.time), isMore)
+    return (.after(timestampGroup: time), isMore)
   }
 }
 
@@ -32,18 +33,9 @@ extension PageMerge {
   mutating func raiseTop(
     _ page: Page, from ingested: Ingested, at now: Instant
   ) throws(StoreFailure) {
-    guard scheme.comesLate else { return }
-    var catchUp = job.catchUp
-    try raiseWatermark(&catchUp, page, ingested, now)
-    job.catchUp = catchUp
-  }
-
-  private func raiseWatermark(
-    _ catchUp: inout CatchUp, _ page: Page, _ ingested: Ingested, _ now: Instant
-  ) throws(StoreFailure) {
-    catchUp.burstUs = nil
-    guard !ingested.items.isEmpty, let top = scheme.late(catchUp.top), top.timeUs > 0,
-      let stamp = scheme.stamp(top.text), catchUp.present == .after(timestampGroup: top.timeUs)
+    job.catchUp.burstUs = nil
+    guard !ingested.items.isEmpty, let top = scheme.late(job.catchUp.top), top.timeUs > 0,
+      let stamp = scheme.stamp(top.text), job.catchUp.present == .after(timestampGroup: top.timeUs)
     else { return }
     let low = top.timeUs.saturating(minus: scheme.overlapUs)
     for item in ingested.items { if let item, item.time < low { return } }
@@ -54,14 +46,14 @@ extension PageMerge {
     } else {
       guard let wall = now.wallUs else { return }
       let first = try BurstTable(tx).us(record.cid, topUs: top.timeUs) ?? .max
-      if first > wall { catchUp.burstUs = wall }
+      if first > wall { job.catchUp.burstUs = wall }
       guard first <= wall, wall.saturating(minus: first) >= aboveUs else { return }
     }
     let high = WatermarkPolicy.floor(
       top.timeUs.saturating(plus: scheme.overlapUs).saturating(plus: unit.saturating(minus: 1)),
       to: unit)
-    catchUp.top = ContentMark(order: high, text: stamp.printed(high))
-    catchUp.present = .after(timestampGroup: high)
+    job.catchUp.top = ContentMark(order: high, text: stamp.printed(high))
+    job.catchUp.present = .after(timestampGroup: high)
   }
 
   /// Keeps when the newest message of a burst was first read.

@@ -32,7 +32,7 @@ extension Ingest {
     for case .message(let message) in items {
       guard let payload = opened.popFirst(),
         message.conversation == nil || message.conversation == record.id,
-        let order = rules.usesSequence ? message.sequence : message.stamp.timeUs
+        let order = rules.scheme.order(of: message)
       else { continue }
       let position = Position(time: order, id: message.id)
       let isKnown =

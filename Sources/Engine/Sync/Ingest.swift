@@ -152,8 +152,7 @@ enum Offer {
 struct IngestRules {
   let user: [UInt8]
   let autoMarkDelivered: Bool
-  /// Whether the server's number is the first part of a position.
-  let usesSequence: Bool
+  let scheme: PositionScheme
   /// Whether this server may be one that tells no client ids.
   let matchesPayloads: Bool
   /// Pages say the order of messages of one time.
@@ -223,7 +222,7 @@ struct Ingest {
           result.bad.append((index, message.object, .wrongConversation))
           continue
         }
-        guard let order = rules.usesSequence ? message.sequence : message.stamp.timeUs else {
+        guard let order = rules.scheme.order(of: message) else {
           result.items.append(nil)
           result.bad.append((index, message.object, .noSequence))
           continue

@@ -90,18 +90,17 @@ extension UpdateApplier {
     }
     let isEmpty = try isEmpty(known, record)
     // That a message is the last one does not say its position in a log.
+    let order = last.flatMap { memory.server.scheme.order(of: $0) }
     var isPlaced = true
-    if let last, memory.server.scheme.keepsLog { isPlaced = try tx.row(last.id, record.cid) != nil }
+    if let last, order == nil { isPlaced = try tx.row(last.id, record.cid) != nil }
     try keep(known, record)
     var newest: Position?
     let came = try tx.unreadReader.cameLSN(record.cid)
     try self.last(of: known)
-    if let last, memory.server.scheme.keepsLog {
-      newest = try tx.row(last.id, record.cid)?.position
-    } else if let last,
-      let order = memory.server.scheme.order(of: last)
-    {
-      newest = try tx.row(last.id, record.cid)?.position ?? Position(time: order, id: last.id)
+    if let last {
+      newest =
+        try tx.row(last.id, record.cid)?.position
+        ?? order.map { Position(time: $0, id: last.id) }
     }
     if let asked, isEmpty || newest != nil {
       try name(last: last?.id, at: isPlaced ? newest : nil, in: record, asked: asked)

@@ -20,19 +20,23 @@ extension PageMerge {
       return .mustSeeNewest
     }
     try noteTop(page, from: ingested, isCut: !whole, at: now)
-    if whole || page.items.isEmpty, try isUnbroken(ingested, low: bound.position) {
+    if whole || page.items.isEmpty,
+      try scheme.isUnbroken(ingested, from: bound.position, in: (record.cid, tx))
+    {
       let claim = scheme.claim(ingested.items, low: bound.position, high: present)
       try insert(claim, ingested, frame, low: bound.position, .toPresent)
       return try contentIsWhole()
     }
     // Until the catch-up is over, trust in the known range ends at the bound.
-    if scheme.comesLate { try endTrust(atBound: job.catchUp.bound ?? bound.position) }
-    guard memory.server.profile.truncates == .newest, scheme.selectsByPlace else {
-      // Which end was cut is not known, or it is the newer one: newest page first.
-      try insertTail(ingested, bound: bound.position, frame: frame, at: now)
-      return .mustSeeNewest
+    if let open = scheme.open(job.catchUp.bound ?? bound.position, .max) {
+      try endTrust(atBound: open.low)
     }
-    return try beginRun(page, from: ingested, frame: frame, at: now)
+    let proof = scheme.proof(
+      ofTail: memory.server.profile.truncates, stopsAtPage: job.stopsAtPage)
+    if case .run = proof { return try beginRun(page, from: ingested, frame: frame, at: now) }
+    // Which end was cut is not known, or it is the newer one: newest page first.
+    try insertTail(ingested, bound: bound.position, proof, frame: frame, at: now)
+    return .mustSeeNewest
   }
 
   /// The watermark stands ahead of the server's own clock as this answer tells it, by more than the
@@ -60,38 +64,22 @@ extension PageMerge {
   /// A tail that was cut: its rows are neighbours all the same, and where the server keeps the
   /// oldest they begin at the bound. What is settled of them need not be read again.
   private mutating func insertTail(
-    _ ingested: Ingested, bound: Position, frame: [UInt8], at now: Instant
+    _ ingested: Ingested, bound: Position, _ proof: PositionScheme.CutTail, frame: [UInt8],
+    at now: Instant
   ) throws(StoreFailure) {
     let keepsOldest = memory.server.profile.truncates == .oldest
     let claim = scheme.claim(ingested.items, low: keepsOldest ? bound : nil, high: nil)
-    guard scheme.selectsByPlace else {
-      // It was selected by time, so only numbers in a row leave nothing out.
+    if case .numbers = proof {
       for row in claim.rows {
         ranges.spans.insert(.before(timestampGroup: row.time), .after(timestampGroup: row.time))
       }
-      return try setAside(ingested, claim: claim, frame: frame)
     }
-    // A walk down to the bound shows it all again, unless it may end where this page does.
-    guard keepsOldest || job.stopsAtPage else {
-      return try setAside(ingested, claim: claim, frame: frame)
-    }
+    guard case .range = proof else { return try setAside(ingested, claim: claim, frame: frame) }
     try insert(claim, ingested, frame, low: claim.low, .apart)
     job.catchUp.tail = CutTail(
       span: SpanSet.Span(low: claim.low, high: min(claim.high, job.run.limit ?? .max)),
       issued: answer.issued, tookMs: max(0, now.monotonicMs.saturating(minus: job.turn.beganMs)),
       taken: now)
-  }
-
-  /// Whether the rows of a tail leave no number out that may be a message: it was
-  /// selected by time, and one committed late has a number above its time's place.
-  private func isUnbroken(
-    _ ingested: Ingested, low: Position
-  ) throws(StoreFailure) -> Bool {
-    if scheme.selectsByPlace { return true }
-    guard scheme.isUnbroken(ingested.items.compactMap { $0 }, from: low) else { return false }
-    let known = try tx.rows(
-      record.cid, from: low, to: .max, limit: Limits.readRowsMax, newestFirst: true)
-    return known.allSatisfy { ingested.ids.contains($0.position.id) }
   }
 
   mutating func takeNewest(
@@ -115,10 +103,13 @@ extension PageMerge {
       newest: ingested.items.compactMap { $0 }.ascending(), rawCount: page.items.count,
       unread: ingested.unread, ties: scheme.ties)
     let claim = scheme.claim(ingested.items, low: nil, high: present)
-    if let bound = job.catchUp.bound, scheme.comesLate || job.suspicion.isRevalidation {
-      // Until the walk is over, trust in the known range ends at the bound. Numbers in a row are
-      // trusted, but not where a count has made all unverified.
-      try endTrust(atBound: bound)
+    // Until the walk is over, trust in the known range ends at the bound. Numbers in a row are
+    // trusted, but not where a count has made all unverified.
+    let doubted = job.catchUp.bound.flatMap { bound in
+      job.suspicion.isRevalidation ? bound : scheme.open(bound, .max)?.low
+    }
+    if let doubted {
+      try endTrust(atBound: doubted)
       try keepTail(at: now)
     }
     let unproven = unprovenGroup(claim)
@@ -150,7 +141,9 @@ extension PageMerge {
     if isFar { return }
     let settled = known.saturating(minus: agoUs).saturating(minus: memory.server.overlapUs)
     var high = min(tail.span.high, .before(timestampGroup: settled))
-    if let pushed = lowestPushed(from: tail.span.low, to: high, after: tail.issued) {
+    if let pushed = lowestPushed(
+      in: SpanSet.Span(low: tail.span.low, high: high), after: tail.issued)
+    {
       high = min(high, pushed)
     }
     guard tail.span.low < high else { return }
@@ -167,12 +160,12 @@ extension PageMerge {
     }
     if let ordinary = claim.rows.last(where: { $0.time <= job.catchUp.top?.order ?? .min }) {
       last = ordinary
-    } else if scheme.comesLate, let time = job.catchUp.knownUs, time < first.time,
-      memory.server.clock.wallUs.map({ $0 < first.time }) ?? true
+    } else if let time = job.catchUp.knownUs, let stamped = scheme.time(at: first.time),
+      time < stamped, memory.server.clock.wallUs.map({ $0 < stamped }) ?? true
     {
       // Nothing but stamps ahead: the newest messages are those the server's time bears out.
       // Where the device's clock has passed the stamps, it is the server's that stands still.
-      return .before(timestampGroup: time)
+      return scheme.boundary(at: time)
     }
     let group = Position.before(timestampGroup: first.time)
     let isProven =
@@ -218,7 +211,7 @@ extension PageMerge {
     let top = job.catchUp.top?.order ?? time
     let unread = memory.pushed.lowest(
       in: record.cid, from: .min,
-      to: scheme.comesLate ? .before(timestampGroup: time) : .after(timestampGroup: top),
+      to: scheme.boundary(at: time) ?? .after(timestampGroup: top),
       after: job.catchUp.freshLSN, besides: answer.ids, or: job.run.shownPushes)
     return unread != nil
   }
@@ -264,11 +257,13 @@ extension PageMerge {
   /// Where the first page showed nothing but stamps ahead, what is newer than the server time
   /// known then cannot be claimed. Now that a page tells the time, the newest is asked again.
   func mustLookAgain(_ ingested: Ingested) -> Bool {
-    guard scheme.comesLate, topIsOpen, job.catchUp.borneOutUs == nil,
-      let time = memory.server.timeUs
-    else { return false }
-    return ingested.stamps.contains {
-      $0.stamp.timeUs > job.catchUp.knownUs ?? .min && $0.stamp.timeUs <= time
+    guard topIsOpen, job.catchUp.borneOutUs == nil, let time = memory.server.timeUs else {
+      return false
+    }
+    return ingested.stamps.contains { item in
+      scheme.time(at: item.position.time).map {
+        $0 > job.catchUp.knownUs ?? .min && $0 <= time
+      } ?? false
     }
   }
 
@@ -296,18 +291,8 @@ extension PageMerge {
     let plausible = memory.server.plausibleTop(
       page, from: ingested, at: now, borneOutUs: job.catchUp.borneOutUs)
     let epoch = ingested.stamps.first.map { ContentMark(order: 0, text: $0.stamp.printed(0)) }
-    if !scheme.comesLate {
-      // A number needs nothing to bear it out; only the time beside it does.
-      let text = plausible?.stamp.text ?? record.fetch?.text ?? epoch?.text
-      job.catchUp.top = text.flatMap { text in
-        times.max().map { ContentMark(order: $0, text: text) }
-      }
-    } else if let plausible {
-      job.catchUp.top = ContentMark(order: plausible.position.time, text: plausible.stamp.text)
-    } else {
-      // Where no stamp can be borne out, a watermark that asks for everything again.
-      job.catchUp.top = record.fetch ?? epoch
-    }
+    job.catchUp.top = scheme.top(
+      plausible, highest: times.max(), before: record.fetch, epoch: epoch)
     job.run.issued = answer.issued
     job.run.limit = nil
     try endBelowPushes(ingested)
@@ -331,9 +316,7 @@ extension PageMerge {
   /// Below a stamp years ahead there may be messages that were pushed while the page was under way:
   /// the page is older than those, so it does not claim up to the stamp.
   private mutating func endBelowPushes(_ ingested: Ingested) throws(StoreFailure) {
-    guard scheme.comesLate, let top = job.catchUp.top, let present = job.catchUp.present else {
-      return
-    }
+    guard let top = job.catchUp.top, let present = job.catchUp.present else { return }
     let low = top.boundary
     guard low < present else { return }
     let above = try tx.rows(

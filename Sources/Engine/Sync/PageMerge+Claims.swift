@@ -50,7 +50,7 @@ extension PageMerge {
       if ranges.spans.span(holding: high) != nil { highest = max(highest, high) }
     case .extended(let from, let to):
       proven.insert(from, to)
-    case .apart where !job.stage.isReaching && scheme.comesLate:
+    case .apart where !job.stage.isReaching:
       // A tail that does not reach the present tops no watermark.
       highest = max(highest, settledNow)
     case .begun, .apart:
@@ -103,26 +103,27 @@ extension PageMerge {
   /// A claim behaves as if what came another way had come after it: it ends below the timestamp
   /// group of the lowest such row. Of a run that is since its first page was asked for.
   private mutating func limit(of proven: SpanSet, _ standing: Standing) -> Position {
-    guard scheme.comesLate, let low = proven.spans.first?.low, let high = proven.newest?.high
+    guard let low = proven.spans.first?.low, let high = proven.newest?.high,
+      let open = scheme.open(low, high)
     else { return .max }
     switch standing {
     case .toPresent, .runAtPresent, .begun:
       job.run.issued = answer.issued
       job.run.limit = nil
     case .apart:
-      return lowestPushed(from: low, to: high, after: answer.issued) ?? .max
+      return lowestPushed(in: open, after: answer.issued) ?? .max
     case .run, .extended:
       break
     }
-    return limit(from: low, to: high)
+    return limit(in: open)
   }
 
   /// The same for what the whole run claims now.
-  mutating func limit(from low: Position, to high: Position) -> Position {
-    guard scheme.comesLate else { return .max }
+  mutating func limit(in open: SpanSet.Span?) -> Position {
+    guard let open else { return .max }
     let issued = job.run.issued ?? answer.issued
     job.run.issued = issued
-    if let boundary = lowestPushed(from: low, to: high, after: issued) {
+    if let boundary = lowestPushed(in: open, after: issued) {
       job.run.limit = min(job.run.limit ?? .max, boundary)
       answer.isBehind = true
     }
@@ -130,13 +131,11 @@ extension PageMerge {
   }
 
   /// Up to where a claim reaches of what came another way since its page was asked for.
-  func lowestPushed(
-    from low: Position, to high: Position, after issued: UInt64
-  ) -> Position? {
+  func lowestPushed(in open: SpanSet.Span, after issued: UInt64) -> Position? {
     // Where all that is committed is pushed, nothing can have come beside what was.
     if receivesAll { return nil }
     return memory.pushed.lowest(
-      in: record.cid, from: low, to: high, after: issued, besides: answer.ids,
+      in: record.cid, from: open.low, to: open.high, after: issued, besides: answer.ids,
       or: job.run.shownPushes
     ).map { .before(timestampGroup: $0.time) }
   }
@@ -147,13 +146,15 @@ extension PageMerge {
     _ ingested: Ingested, claim: PageClaim, passed: Position
   ) throws(StoreFailure) {
     let reaches = job.stage.isReaching
-    guard scheme.comesLate, let top = reaches ? .max : job.catchUp.present else { return }
+    guard let top = reaches ? .max : job.catchUp.present, let open = scheme.open(passed, top) else {
+      return
+    }
     // What was purged and is shown again was there before.
     var late = ingested.insertedAt.filter { !job.run.purged.holds($0) }
     if !memory.pushed.isEmpty {
       late.append(contentsOf: ingested.items.compactMap { $0 }.filter { isPushedLate($0.id) })
     }
-    late = late.filter { passed <= $0 && $0 < top }
+    late = late.filter { open.contains($0) }
     if let row = lateInOpenGroup(ingested) { late.append(row) }
     for position in late {
       let low = Position.before(timestampGroup: position.time)
@@ -194,14 +195,15 @@ extension PageMerge {
   mutating func doubtInsertions(
     _ ingested: Ingested, into whole: SpanSet
   ) throws(StoreFailure) {
-    guard scheme.comesLate else { return }
     for position in ingested.insertedAt where whole.span(holding: position) != nil {
-      let low = Position.before(timestampGroup: position.time)
-      let high = Position.after(timestampGroup: position.time)
-      if answer.claimed.covers(low, high: high) { continue }
-      ranges.spans.remove(low, high)
+      let time = position.time
+      guard
+        let group = scheme.open(.before(timestampGroup: time), .after(timestampGroup: time)),
+        !answer.claimed.covers(group.low, high: group.high)
+      else { continue }
+      ranges.spans.remove(group.low, group.high)
       guard let fetch = record.fetch, position.time >= fetch.order else { continue }
-      try endTrust(at: low)
+      try endTrust(at: group.low)
       answer.isBehind = true
     }
   }
@@ -209,10 +211,10 @@ extension PageMerge {
   /// What the watermark tops was read when messages within the overlap were still to come.
   /// Only a catch-up asks for that part again: no other page joins its end from above.
   private mutating func doubtTop(below piece: SpanSet.Span) {
-    guard job.stage.isReaching, scheme.comesLate, let fetch = record.fetch,
-      let bound = scheme.bound(fetch)?.position
+    guard job.stage.isReaching, let fetch = record.fetch,
+      let bound = scheme.bound(fetch)?.position,
+      let top = scheme.open(bound, fetch.boundary)?.high
     else { return }
-    let top = fetch.boundary
     guard piece.low <= top, top < piece.high, let span = ranges.spans.touching(top),
       span.high == top
     else { return }
@@ -253,9 +255,7 @@ extension PageMerge {
 
   /// Up to where no message can come to be stamped any more.
   private var settledNow: Position {
-    memory.server.timeUs.map {
-      .before(timestampGroup: $0.saturating(minus: memory.server.overlapUs))
-    } ?? .min
+    memory.server.scheme.settled(at: memory.server.timeUs)
   }
 
   /// Keeps the unreadable items with their place.

@@ -95,7 +95,7 @@ extension PageMerge {
       // Pages of nothing but stamps ahead say nothing of the newest messages.
       let isBelow = job.catchUp.bound.map { backward.low <= $0 } ?? true
       if backward.low == .min || isBelow && backward.low < claimedTop {
-        let top = min(claimedTop, limit(from: backward.low, to: claimedTop))
+        let top = min(claimedTop, limit(in: scheme.open(backward.low, claimedTop)))
         claim(from: backward.low, to: top)
         try hideUnreadable(in: SpanSet().inserting(backward.low, high: top))
         return try contentIsWhole()
@@ -187,10 +187,7 @@ extension PageMerge {
     }
     let rows = ingested.items.compactMap { $0 }.ascending()
     var looked = rows
-    if case .time = job.request.kind, !scheme.selectsByPlace {
-      looked = ingested.stamps.map { Position(time: $0.stamp.timeUs, id: $0.position.id) }
-        .ascending()
-    }
+    if case .time = job.request.kind { looked = scheme.byTime(ingested) }
     let verdict = search.judge(rows: looked, rawCount: page.items.count, endsAtStart: whole)
     let claim = scheme.claim(
       ingested.items, low: whole ? .min : nil,

@@ -162,11 +162,9 @@ struct PageMerge {
     guard let fetch = record.fetch, let known = scheme.stamp(fetch.text)?.timeUs else { return 0 }
     var latest: Int64 = 0
     for position in ingested.insertedAt {
-      let isLate =
-        scheme.comesLate
-        ? position.time <= fetch.order && ranges.stored.span(holding: position) != nil
-        : position.time > fetch.order
-      guard isLate, let time = ingested.time(at: position) else { continue }
+      guard scheme.isLate(position, below: fetch, in: ranges.stored),
+        let time = ingested.time(at: position)
+      else { continue }
       latest = max(latest, known.saturating(minus: time))
     }
     return latest
@@ -208,7 +206,7 @@ struct PageMerge {
     try endTrust(at: bound)
     var settled = bound
     if let fetch = record.fetch, fetch.order != 0, let knownUs {
-      settled = max(bound, .before(timestampGroup: knownUs.saturating(minus: scheme.overlapUs)))
+      settled = max(bound, scheme.settled(at: knownUs))
     }
     ranges.spans.remove(settled, .max)
     for link in memory.linked.above(bound, record.cid).spans {

@@ -35,9 +35,12 @@ extension SyncEngine {
       // Whatever happens there is pushed, and nothing pushed is lost.
       return .ended(nil)
     }
-    if scheme.keepsLog {
-      return try readLog(&job) { sync, job throws(StoreFailure) in try sync.begin(&job) }
-    }
+    return try scheme.history.begin(&job, self)
+  }
+
+  /// The same where pages are asked for.
+  func beginPages(_ job: inout SyncJob) throws(StoreFailure) -> Step {
+    let conversation = job.request.conversation
     let record = try store.read { rx throws(StoreFailure) in try rx.conversation(conversation) }
     if needsNoCatchUp(job, of: record) {
       return try commit { tx throws(StoreFailure) in
@@ -59,13 +62,12 @@ extension SyncEngine {
     }
     // Where page sizes vary, an answer that starts at the bound proves little.
     let provesLittle = config.profile.pageSizeVaries && config.profile.truncates != .newest
-    // A watermark that no stamp bore out asks for everything, from the newest page on.
-    let asksForAll = fetch.order == 0 && scheme.comesLate
     let (end, isMore) = try store.read { rx throws(StoreFailure) in
       try memory.server.quietEnd(
         record, from: bound.position, limit: tracker.pacing.pageLimit, in: rx)
     }
-    let way: CatchUp.Way = provesLittle || asksForAll || isMore ? .newest : .tail(bound)
+    let way: CatchUp.Way =
+      provesLittle || isMore || scheme.asksForAll(from: fetch) ? .newest : .tail(bound)
     job.stage = .catchUp(CatchUp(way: way, bound: end ?? bound.position))
     return .next
   }
@@ -165,7 +167,7 @@ extension SyncEngine {
   // MARK: Logs
 
   /// Has a log say in one transaction what a job does next.
-  private func readLog<Next>(
+  func readLog<Next>(
     _ job: inout SyncJob, _ body: (inout LogSync, inout SyncJob) throws(StoreFailure) -> Next
   ) throws(StoreFailure) -> Next {
     var draft = job
@@ -449,17 +451,12 @@ extension SyncEngine {
       effects = applier.effects
       if draft.request.kind == .count { return nil }
       isNamed = try tx.unreadReader.namedMarker(record.cid) != nil
-      if scheme.keepsLog { return nil }
-      return try planner(tx).planAtMarker(&draft, of: record, asks: false)
+      return try scheme.history.planAtMarker(&draft, of: record, planner(tx))
     }
     runEffects(effects)
     if known.unreadCount == nil { try noCount(of: known.id, isNever: windows.asksList) }
-    if scheme.keepsLog, isNamed {
-      return try readLog(&job) { sync, job throws(StoreFailure) in try sync.begin(&job) }
-    }
-    if let stage { draft.stage = stage }
     job = draft
-    return stage == nil ? .ended(nil) : .next
+    return try scheme.history.goToMarker(&job, stage, isNamed: isNamed, self)
   }
 
   /// Whether an answer says two things that cannot both be so: it is empty, and there is more. It
