@@ -18,6 +18,7 @@ extension Book {
       return []
     }
     for case let place? in chain.map(\.mark) { mark(place) }
+    if page.isOrdered, !faults.contains(.setsStay) { openSets(at: chain) }
     let links = resolved(chain, page)
     guard let first = links.first, let last = links.last else { return [] }
     // Three more on each side: the neighbours of the page, and what tells whether marks there
@@ -35,6 +36,25 @@ extension Book {
       &merge.new, (isAll.0 ? 0 : 2)..<max(isAll.0 ? 0 : 2, merge.new.count - (isAll.1 ? 0 : 2)))
     entries.replaceSubrange(low..<high, with: merge.new)
     return absent
+  }
+
+  /// B13: a page that tells the order and ends inside a set opens it: its other rows may be beyond
+  /// that end.
+  private mutating func openSets(at chain: [ChainItem<Key>]) {
+    let keys = chain.compactMap { item -> Key? in
+      if case .row(_, let key) = item { return key }
+      return nil
+    }
+    let isLowEnd = chain.first?.mark == nil
+    let isHighEnd = chain.last?.mark == nil
+    for key in [isLowEnd ? keys.first : nil, isHighEnd ? keys.last : nil].compactMap(\.self) {
+      func isSet(_ index: Int) -> Bool {
+        entries[index].link == .set && entries[index].place == .row(key)
+      }
+      while let index = (bound(.row(key))..<bound(.row(key), after: true)).first(where: isSet) {
+        openSet(at: index)
+      }
+    }
   }
 
   private func widened(_ index: Int, by step: Int) -> Int {
@@ -169,7 +189,6 @@ private struct Merge<Key: BookKey> {
       new[index].isGuess = false
       if page.isOrdered { new[index].isOrdered = true }
     }
-    openSets()
     return absent
   }
 
@@ -430,17 +449,6 @@ private struct Merge<Key: BookKey> {
         new[last].link = .none
       }
       last = index
-    }
-  }
-
-  /// If a page tells the order of the key at its end, what was a set of that key is read again.
-  private mutating func openSets() {
-    guard page.isOrdered, !faults.contains(.setsStay), let first = chain.first?.place,
-      let last = chain.last?.place
-    else { return }
-    for index in new.indices
-    where new[index].link == .set && [first, last].contains(new[index].place) {
-      new[index].link = .none
     }
   }
 }

@@ -219,37 +219,53 @@ package struct Book<Key: BookKey>: Sendable {
     entries.insert(mark, at: bound(.mark(key)))
   }
 
-  /// B11: retention takes a row, and what was known around it. In a set the whole key is opened.
+  /// B11: retention takes a row, and what was known around it. Which rows of a set it was between
+  /// nobody told: the set is opened.
   package mutating func purge(_ name: Int) {
-    guard let index = self.index(of: name), let key = keys[name] else { return }
-    let first = bound(.row(key))
-    let group = (first..<bound(.row(key), after: true)).filter { !entries[$0].isOut }
-    let below = previous(first)
-    let isSet = group.contains { entries[$0].link == .set }
+    guard let index = self.index(of: name) else { return }
+    let isSet = set(at: index) != nil
     if isSet, !faults.contains(.purgeKeepsSets) {
-      openSet(key, group, below)
-    } else if faults.contains(.purgeKeepsLinks) {
-      // The link of the row below stays, and now leads to the row above.
-    } else if !entries[index].isOut {
+      openSet(at: index)
+    } else if !entries[index].isOut, !faults.contains(.purgeKeepsLinks) {
+      // Else the link of the row below would lead to the row above.
       if let below = previous(index) { entries[below].link = .none }
     }
     drop(name)
     prune()
   }
 
-  /// The order of a key was never told, so which rows the purged one was between is not known.
-  private mutating func openSet(_ key: Key, _ group: [Int], _ below: Int?) {
-    let isBelow = below.map { entries[$0].link != .none } ?? false
-    let isAbove = group.last.map { entries[$0].link != .none } ?? false
-    for index in group { entries[index].link = .none }
-    if let below { entries[below].link = .none }
-    if isAbove, let next = key.next {
-      let at = mark(.mark(next))
-      entries[at].link = .neighbour
+  /// The rows of one key that are linked to a row, if nobody told the order of all of them.
+  private func set(at index: Int) -> ClosedRange<Int>? {
+    let place = entries[index].place
+    guard !entries[index].isMark, !entries[index].isOut else { return nil }
+    var (low, high) = (index, index)
+    while entries[high].link != .none, let above = next(high), entries[above].place == place {
+      high = above
     }
-    if isBelow, key.next != nil {
-      let at = mark(.mark(key))
-      if let below = previous(at) { entries[below].link = .neighbour }
+    while let below = previous(low), entries[below].link != .none, entries[below].place == place {
+      low = below
+    }
+    return entries[low...high].contains { $0.link == .set } ? low...high : nil
+  }
+
+  /// Takes the links out of the set that a row is in: what was known around it ends at the
+  /// boundaries of its key.
+  mutating func openSet(at index: Int) {
+    guard let set = set(at: index), let key = entries[index].place.key else { return }
+    let isAbove = entries[set.upperBound].link != .none
+    let above = next(set.upperBound)
+    for index in set { entries[index].link = .none }
+    if isAbove, let above, let next = key.next, entries[above].place != .mark(next) {
+      var mark = Entry(name: -1, place: .mark(next))
+      mark.link = .neighbour
+      entries.insert(mark, at: bound(.mark(next)))
+    }
+    guard let below = previous(set.lowerBound), entries[below].link != .none else { return }
+    if key.next == nil || entries[below].place == .mark(key) {
+      entries[below].link = .none
+    } else {
+      entries[below].link = .neighbour
+      entries.insert(Entry(name: -1, place: .mark(key)), at: bound(.mark(key)))
     }
   }
 

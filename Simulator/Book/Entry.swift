@@ -165,6 +165,6 @@ package struct BookFaults: OptionSet, Sendable {
   package static let purgeKeepsSets = BookFaults(rawValue: 1 << 11)
   /// B12: what cannot be read is not there.
   package static let unreadableIsNothing = BookFaults(rawValue: 1 << 12)
-  /// Sets: a page that tells the order leaves a set beside it as it is.
+  /// B13: a page that tells the order leaves a set at its end as it is.
   package static let setsStay = BookFaults(rawValue: 1 << 13)
 }

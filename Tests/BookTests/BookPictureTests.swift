@@ -132,6 +132,41 @@ private func rows(_ keys: Int...) -> [ChainItem<Int64>] { keys.map { .row($0, In
     #expect(set.picture() == "1 <5> | 5 | 7 | <6> 9")
   }
 
+  /// B11: what was known around an opened set ends at its boundaries, and not beyond.
+  @Test func openedSetsEndAtBoundaries() {
+    var set = book(rows(1), rows(9))
+    let page: [ChainItem<Int64>] = [.mark(5), .row(5, 5), .row(6, 5), .mark(6)]
+    set.take(page, PageFacts(asked: 20, came: 21, isOrdered: false))
+    #expect(set.picture() == "1 | <5> 5 ~ 6 <6> | 9")
+    set.purge(6)
+    #expect(set.picture() == "1 | 5 | 9")
+  }
+
+  /// B13: a page that tells the order and ends inside a set opens it: rows of the set that the page
+  /// does not show are beyond its end, and not absent.
+  @Test func orderedPagesOpenSetsAtTheirEnds() {
+    func taken(_ names: [(Int, Int64)], _ faults: BookFaults = []) -> (String, [Int]) {
+      var book = Book<Int64>()
+      book.faults = faults
+      let set: [ChainItem<Int64>] = [.row(1, 1), .row(5, 5), .row(6, 5), .row(7, 5), .row(9, 9)]
+      book.take(set, PageFacts(asked: 0, came: 1, isOrdered: false))
+      let absent = book.take(
+        names.map { .row($0.0, $0.1) }, PageFacts(asked: 2, came: 3, isOrdered: true))
+      return (book.picture(), absent)
+    }
+    let upper = taken([(1, 1), (7, 5)])
+    #expect(upper.0 == "1 7 | 5 | 6 | <6> 9")
+    #expect(upper.1 == [])
+    let lower = taken([(5, 5), (9, 9)])
+    #expect(lower.0 == "1 <5> | 6 | 7 | 5 9")
+    #expect(lower.1 == [])
+    // Which row of the set is beside 1 nobody told.
+    #expect(taken([(7, 5), (9, 9)]).0 == "1 <5> | 5 | 6 | 7 9")
+    // Shown from end to end, the page says what the set lacks.
+    #expect(taken([(1, 1), (7, 5), (5, 5), (9, 9)]).1 == [6])
+    #expect(taken([(1, 1), (7, 5)], .setsStay).1 == [5, 6])
+  }
+
   /// B12: an item that cannot be read is an entry beside its older neighbour.
   @Test func unreadableItemsAreEntries() {
     let page: [ChainItem<Int64>] = [.row(1, 1), .unreadable(7), .row(3, 3)]

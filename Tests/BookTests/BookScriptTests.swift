@@ -73,6 +73,37 @@ import Testing
     #expect(client.disk.book.contains(9) == !isBroken)
   }
 
+  /// A4: the server shows a deleted row on two connections: it was restored, and what was known of
+  /// deletions is of another history.
+  @Test(arguments: [false, true]) func deletedRowsShownTwiceAreARestore(isBroken: Bool) throws {
+    let script = Script()
+    script.pages = [(rows(1, 8, 9, 10), false)]
+    let client = client(script, faults: isBroken ? .buriedStayBuried : [])
+    try client.sync()
+    client.bury([9])
+    script.pages = [(rows(8, 9, 10), false)]
+    try client.sync()
+    #expect(!client.disk.book.contains(9))
+    script.pages = [(rows(8, 9, 10), false), (rows(1, 8, 9, 10), false)]
+    try client.sync()
+    #expect(client.disk.book.contains(9) == !isBroken)
+  }
+
+  /// D2: a deleted row leaves a tombstone: neither a page that was requested before the deletion
+  /// nor a repeated push brings it back.
+  @Test(arguments: [false, true]) func deletedRowsStayDeleted(isBroken: Bool) throws {
+    let script = Script()
+    script.pages = [(rows(1, 8, 9, 10), false)]
+    let client = client(script, faults: isBroken ? .noTombstones : [])
+    try client.sync()
+    let asked = client.tick()
+    client.bury([8, 9])
+    client.learn(rows(1, 8, 10), .other, asked: asked, low: .start, high: .present)
+    #expect(client.disk.book.contains(8) == isBroken)
+    client.pushed(BookMessage(name: 9, time: 9))
+    #expect(client.disk.book.contains(9) == isBroken)
+  }
+
   /// D3: a push older than all that deletions were asked for lowers their watermark.
   @Test(arguments: [false, true]) func olderPushesLowerTheWatermark(isBroken: Bool) throws {
     let script = Script()

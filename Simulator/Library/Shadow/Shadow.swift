@@ -28,8 +28,10 @@ final class Shadow {
     let pager: PagingClient
     var names: [String: Int] = [:]
     var ids: [Int: String] = [:]
-    /// All is pushed on this connection, and the newest is known.
+    /// All that is new is pushed, and the newest was known.
     var isLive = false
+    /// Pages that were requested up to then make nothing live.
+    var doubted = 0
     var isDirty = true
     var refused = 0
 
@@ -49,6 +51,11 @@ final class Shadow {
   /// Ids of requests that are under way, in their order.
   private var order: [String] = []
   private var deletionsAsked: [String: String] = [:]
+  /// Requests to subscribe, and what this connection is told of.
+  private var subscribing: [String: String] = [:]
+  private var subscribed: Set<String> = []
+  /// The new messages that the last frame pushed.
+  private(set) var pushed: Set<String> = []
   private var largestPage = 0
   var figures = ShadowFigures()
   /// Requests of the pagers for a sync that is under way, and the engine's before it.
@@ -94,7 +101,14 @@ final class Shadow {
       let conversation = Frames.string("conversation_id", request)
     else { return }
     let id = Frames.string("request_id", request) ?? ""
-    if type == "get_deleted_since" { deletionsAsked[id] = conversation }
+    switch type {
+    case "get_deleted_since": deletionsAsked[id] = conversation
+    case "subscribe": subscribing[id] = conversation
+    case "unsubscribe":
+      subscribed.remove(conversation)
+      doubt(room(conversation))
+    default: break
+    }
     guard type == "get_messages" else { return }
     let after = time("after_ts", request)
     asked[id] = Asked(
@@ -110,17 +124,24 @@ final class Shadow {
   }
 
   func connectionEnded() {
-    (asked, order, deletionsAsked) = ([:], [], [:])
+    (asked, order, deletionsAsked, subscribing, subscribed) = ([:], [], [:], [:], [])
     for room in rooms.values {
-      room.isLive = false
+      doubt(room)
       room.isDirty = true
     }
+  }
+
+  /// Something new may not have been pushed, or was not taken.
+  private func doubt(_ room: Room) {
+    room.isLive = false
+    room.doubted = room.pager.disk.clock
   }
 
   // MARK: Answers
 
   /// An answer that the engine did not take, as its sync was cancelled: its request is answered.
   func note(ignored bytes: [UInt8]) {
+    pushed = []
     let answer = Frames.answer(bytes)
     guard Frames.type(answer) == "get_messages",
       let id = Frames.string("request_id", answer) ?? order.first
@@ -133,6 +154,7 @@ final class Shadow {
   func note(received bytes: [UInt8], tookNs: Int64, nowUs: Int64) {
     for room in rooms.values { room.isDirty = true }
     let answer = Frames.answer(bytes)
+    notePush(bytes)
     switch Frames.type(answer) {
     case "get_messages":
       // Without ids one request is under way at a time.
@@ -150,10 +172,37 @@ final class Shadow {
         Frames.string("status", answer) == "ok"
       else { return }
       bury(Frames.strings("message_ids", answer), in: conversation)
+    case "subscribe":
+      let id = Frames.string("request_id", answer) ?? subscribing.keys.first ?? ""
+      guard let conversation = subscribing.removeValue(forKey: id),
+        Frames.string("status", answer) == "ok"
+      else { return }
+      // What was new before it was not pushed.
+      if subscribed.insert(conversation).inserted { doubt(room(conversation)) }
     case "message_deleted":
       guard let conversation = Frames.string("conversation_id", answer) else { return }
       bury(Frames.strings("message_ids", answer), in: conversation)
     default: break
+    }
+  }
+
+  /// What a push says is new. A list that is too long is not taken.
+  private func notePush(_ bytes: [UInt8]) {
+    pushed = []
+    if Frames.hasLongList(bytes) {
+      for room in rooms.values { doubt(room) }
+      return
+    }
+    guard let object = try? JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any]
+    else { return }
+    let frame = object["action"] == nil ? object["payload"] as? [String: Any] ?? object : object
+    if frame["type"] as? String == "message_new" {
+      let id = (frame["message"] as? [String: Any])?["message_id"] as? String
+      pushed = id.map { [$0] } ?? []
+    } else if frame["action"] as? String == "new", let body = frame["payload"] as? [String: Any],
+      body["entity"] as? String == "message", let items = body["items"] as? [Any]
+    {
+      pushed = Set(items.compactMap { ($0 as? [String: Any])?["message_id"] as? String })
     }
   }
 
@@ -276,10 +325,7 @@ final class Shadow {
     let isTail = isWhole && asked.offset == 0
     let isNewest = isTail && top.map { pager.goesOn(page.map(\.number), from: $0) } ?? false
     pager.learn(page, .after, asked: asked.number, high: isNewest ? .present : nil)
-    if isNewest {
-      pager.noteTop(page)
-      room.isLive = true
-    }
+    if isNewest { pager.noteTop(page) }
   }
 
   /// Stamps far ahead of the server's clock settle nothing.
@@ -287,7 +333,8 @@ final class Shadow {
     _ page: [BookMessage], _ room: Room, _ asked: Asked, _ nowUs: Int64
   ) {
     room.pager.noteTop(page.filter { knobs.sequence || $0.time <= nowUs })
-    room.isLive = true
+    let isCovered = !knobs.operations.subscribes || subscribed.contains(asked.conversation)
+    if isCovered, asked.number > room.doubted { room.isLive = true }
     guard !knobs.sequence, let top = room.pager.disk.watermark else { return }
     // Decision 092: when the page was asked for, nothing more could be committed below its top.
     if asked.atUs - overlap >= top { room.pager.disk.book.settled = top }

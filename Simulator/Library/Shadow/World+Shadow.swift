@@ -47,7 +47,9 @@ extension World {
       // Control messages are never shown.
       let isHidden = serial.map { ledger.posted[$0].control } ?? true
       if isHidden, stored?.contains(RowKey(Array(id.utf8))) ?? true { continue }
-      if ledger.deleted.contains(id) {
+      // A deletion that the host took back has not happened: the row may have been purged.
+      let isThere = server.message(conversations[index].name, id) != nil
+      if ledger.deleted.contains(id), !isThere {
         room.pager.bury([name])
       } else {
         room.pager.disk.book.purge(name)
@@ -67,7 +69,9 @@ extension World {
     if knobs.previousIDs, let previous = server.message(conversations[index].name, id)?.previousID {
       return room.names[previous]
     }
-    guard knobs.lossless, room.isLive, !book.entries[below].isMark else { return nil }
+    guard knobs.lossless, room.isLive, shadow?.pushed.contains(id) ?? false,
+      !book.entries[below].isMark
+    else { return nil }
     // In one second nothing says which of the two is first.
     if book.entries[below].place.key == row.order, !(knobs.declaresTies && !knobs.tiesByID) {
       return nil
@@ -93,7 +97,8 @@ extension World {
     let known = known(index)
     let engine = segments(page).map { range in
       page.rows[range].map {
-        Shown(id: $0.id, order: $0.order, isAhead: isAhead($0), isOrdered: true)
+        Shown(
+          id: $0.id, order: $0.order, isAhead: isAhead($0) || wasAhead($0.id), isOrdered: true)
       }
     }
     let (book, ranges) = ranges(of: room, known)
@@ -145,7 +150,8 @@ extension World {
         let timeUs = room.pager.disk.messages[entry.name]?.time ?? order
         let isAhead = !knobs.sequence && timeUs > server.nowUs - (knobs.previousIDs ? 1_000_000 : 0)
         range.append(
-          Shown(id: id, order: order, isAhead: isAhead, isOrdered: link == .neighbour))
+          Shown(
+            id: id, order: order, isAhead: isAhead || wasAhead(id), isOrdered: link == .neighbour))
         numbers[entry.name] = number
       }
       link = entry.link
@@ -155,6 +161,13 @@ extension World {
       }
     }
     return (ranges + [range], numbers)
+  }
+
+  /// Whether it was stamped ahead: what was below it may have come later, also once its time has
+  /// passed or it is gone.
+  private func wasAhead(_ id: [UInt8]) -> Bool {
+    knobs.strangers.stampsAhead
+      && ledger.serial(ofID: Self.text(id)).map { ledger.posted[$0].future } ?? false
   }
 
   /// Whether a message that was surely there when a range was read is not in it; as `check` says.
