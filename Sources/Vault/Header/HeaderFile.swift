@@ -31,6 +31,10 @@ enum HeaderFile {
       keys = try newest.unlock(config.key)
     }
     guard newest.isAuthentic(keys) else { throw .damaged }
+    if config.kept == nil {
+      let box = try HeaderBox(of: newest, keys)
+      unsafe keys.take(content: box.content)
+    }
     let flagged = newest.flags & HeaderFlag.initialized != 0
     let least = Int64(FileFormat.pagesOffset + FileFormat.pageBytes)
     let size = try file.size()
@@ -88,7 +92,7 @@ enum HeaderFile {
     throw .damaged
   }
 
-  private static func start(
+  static func start(
     of identity: FileIdentity, _ path: String
   ) throws(VaultFailure) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: FileFormat.pagesOffset)
