@@ -86,11 +86,11 @@ def second(w):
     return w.keep(client.rekey())._handle, 0, w.struct(c.Progress)
 
 
-def receipt(w, is_done):
+def receipt(w, is_done, kind="struct"):
     work = w.keep(connected(w).rekey())
     while is_done and not work.step().is_done:
         pass
-    return work._handle, w.struct(c.Receipt)
+    return work._handle, getattr(w, kind)(c.Receipt)
 
 
 on_client(BACKUP, copy, connected)
@@ -135,6 +135,9 @@ for fault, status in (("the disk cannot be written", "TL_E_STORAGE"),
 gives("tl_work_step", "TL_E_LOCKED", "of a `tl_client_rekey` beside another one", second)
 gives(RECEIPT, "TL_OK", "it is done", lambda w: receipt(w, True))
 gives(RECEIPT, "TL_NONE", "it is not done", lambda w: receipt(w, False))
+gives(RECEIPT, "TL_E_TOO_NEW", "a longer struct whose tail is not zero",
+      lambda w: receipt(w, True, "longer"))
+UNREACHED[RECEIPT, "TL_E_CLOSED"] = "it reads what the work has done"
 gives(RECEIPT, "TL_E_INVALID", "NULL for the work", lambda w: (None, w.struct(c.Receipt)))
 for function in (IMPORTED, BAD, EXPORT):
     UNREACHED[function, "TL_E_STORAGE"] = "what it needs is in memory by then"

@@ -269,7 +269,7 @@ struct RotationTests {
     let turn = try #require(exchange.withLock { $0 })
     var random = Random(seed: 97)
     var seen: [Bool: Int] = [:]
-    for image in 0..<600 {
+    for image in 0..<rounds(12_000, least: 600) {
       // Each third around the exchange, where there is most to go wrong.
       let cut =
         image % 3 == 0

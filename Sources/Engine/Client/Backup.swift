@@ -96,6 +96,9 @@ package struct Rekeying {
     if !conversation.isEmpty { try client.check(conversation) }
     let canRotate: Bool
     do throws(StoreFailure) { canRotate = try client.store.canRotate() } catch {
+      if error == .vault(.exists) {
+        throw .invalid("the name that the new file needs is that of another one; move it away")
+      }
       throw Failure(error)
     }
     if !canRotate {
