@@ -95,12 +95,7 @@ struct RotationTests {
     // Who had a key that was removed, and the header of that time, writes it over the new one.
     store(Array(oldest[..<8192] + new[8192...]), place.path)
     for given in [Given.otherRaw, .raw] {
-      do {
-        let vault = try open(place.path, given)
-        defer { vault.close() }
-        _ = try Database(try vault.connect(.reader)).rows("SELECT * FROM t").get()
-        Issue.record("\(given) reads it")
-      } catch {}
+      #expect(throws: (any Error).self) { _ = try content(place.path, given) }
     }
     // The pages of the old file are none of the new one.
     store(Array(new[..<8192] + old[8192...]), place.path)
@@ -113,16 +108,18 @@ struct RotationTests {
     let vault = try open(place.path)
     var writer = Database(try vault.connect(.writer))
     fill(writer, 0..<4000)
-    var isCut = false
+    var rows = 50
     writer = try vault.rotate(writer) { step in
-      guard step == 4 else { return }
-      isCut = true
-      writer.run("DELETE FROM t WHERE id >= 50; PRAGMA incremental_vacuum")
+      if step == 4 { writer.run("DELETE FROM t WHERE id >= 50; PRAGMA incremental_vacuum") }
+      guard step > 4 else { return }
+      // What is written from now on has to be in the new file.
+      fill(writer, rows..<rows + 5)
+      rows += 5
     }
-    #expect(isCut)
+    #expect(rows > 50)
     writer.close()
     vault.close()
-    #expect(try content(place.path) == expectedRows(0..<50))
+    #expect(try content(place.path) == expectedRows(0..<rows))
     #expect(contents(place.path).count < 40 * 4096)
   }
 
@@ -275,7 +272,7 @@ struct RotationTests {
         image % 3 == 0
         ? min(ends, max(0, turn - 6 + random.below(14))) : random.below(ends + 1)
       let isTurned = cut > turn || cut == turn && random.chance(0.5)
-      let after = left(start, events, cut, isTurned ? turn : nil, place, &random)
+      let after = left(start, events, cut, turn, isTurned: isTurned, place, &random)
       let target = Place()
       after.write(replacing: place.directory, with: target.directory)
       let promised = durable.last { $0.events <= cut }?.rows ?? 0
@@ -294,23 +291,31 @@ struct RotationTests {
   /// What is on the disk. Events name a file as it was opened, so from the exchange on until the
   /// old one is deleted those of `NAME` are of the old file, which is `NAME-new` then.
   private func left(
-    _ start: DiskImage, _ events: [DiskEvent], _ cut: Int, _ turn: Int?, _ place: Place,
-    _ random: inout Random
+    _ start: DiskImage, _ events: [DiskEvent], _ cut: Int, _ turn: Int, isTurned: Bool,
+    _ place: Place, _ random: inout Random
   ) -> DiskImage {
-    guard let turn else { return start.afterPowerCut(events[..<cut], &random) }
     let (path, other) = (place.path, place.path("cache.db-new"))
+    let (old, new) = (place.path("old"), place.path("new"))
     var image = start
-    // All of it was synced before.
-    for event in events[..<turn] { image.apply(event) }
-    (image.files[path], image.files[other]) = (image.files[other], image.files[path])
-    var isOld = true
-    let rest = events[turn..<cut].map { event in
+    image.files[old] = image.files.removeValue(forKey: path)
+    var isThere = true
+    let told = events[..<cut].enumerated().map { number, event in
       var event = event
-      if isOld, event.path == path { event.path = other }
-      if case .delete = event.change, event.path == other { isOld = false }
+      if number < turn {
+        if event.path == path { event.path = old }
+        if event.path == other { event.path = new }
+      } else if isThere, event.path == path || event.path == other {
+        if case .delete = event.change { isThere = false }
+        event.path = old
+      } else if event.path == path {
+        event.path = new
+      }
       return event
     }
-    return image.afterPowerCut(rest[...], &random)
+    var after = image.afterPowerCut(told[...], &random)
+    after.files[isTurned ? other : path] = after.files.removeValue(forKey: old)
+    after.files[isTurned ? path : other] = after.files.removeValue(forKey: new)
+    return after
   }
 
   /// Protects: a file that has the other name by itself is neither emptied nor removed.
@@ -348,6 +353,14 @@ struct RotationTests {
     vault.close()
     #expect(place.names == ["cache.db"] && id(place.path) == old)
     #expect(try content(place.path) == expectedRows(0..<2010))
+  }
+
+  @Test func aStorageKeepsItsKey() throws {
+    let vault = try open(MemoryStorage())
+    let writer = Database(try vault.connect(.writer))
+    #expect(try vault.rotation(from: writer.handle) == nil)
+    writer.close()
+    vault.close()
   }
 
   /// Protects: nobody else gets the file while it changes.
