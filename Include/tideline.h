@@ -1723,7 +1723,7 @@ enum {
       left or deleted is in no list. Members and admins change with the answer.
     - Operations are sent in order, one at a time in each conversation, until answered.
     - `message_id` and `conversation_id` may be the client id of something unconfirmed, which is
-      waited for.
+      waited for; those behind go on meanwhile.
     - A known `client_id` gives the same operation again; of another verb, conversation, message or
       reaction it is #TL_E_INVALID.
     - Deleting or leaving a conversation that was made here and never sent takes back its creation

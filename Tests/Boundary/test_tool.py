@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -53,6 +54,11 @@ class Tool(unittest.TestCase):
         out.flush()
         return code, out.buffer.getvalue().decode(), error.getvalue()
 
+    def assert_wrong_words(self, *words):
+        with self.assertRaises(SystemExit) as ended:
+            self.run_tool(*words)
+        self.assertEqual(ended.exception.code, tool.USAGE)
+
     def test_info(self):
         code, out, _ = self.run_tool("info", "--json")
         self.assertEqual(code, tool.DONE)
@@ -74,6 +80,10 @@ class Tool(unittest.TestCase):
         self.assertEqual((code, out), (
             tool.DONE, "2024-05-01 00:15:00  other  jan: a  [31mred herring\n"))
         self.assertEqual(self.run_tool("search", "nowhere")[0], tool.NOTHING)
+        for limit in ("0", "-1", "1001", str((1 << 32) + 1), "many"):
+            self.assert_wrong_words("search", "number", f"--limit={limit}")
+        self.assertEqual(len(self.run_tool("search", "number", "--limit", "1000")[1].splitlines()),
+                         300)
         code, _, error = self.run_tool("search", "--", "-number")
         self.assertEqual(code, tool.FAILED)
         self.assertIn("name a word", error)
@@ -105,6 +115,7 @@ class Tool(unittest.TestCase):
         code, _, error = self.run_tool("erase", "--conversation", "nowhere")
         self.assertEqual(code, tool.FAILED)
         self.assertIn("no such conversation", error)
+        self.assertEqual(self.run_tool("erase", "--conversation", "")[0], tool.FAILED)
         with contextlib.redirect_stderr(io.StringIO()), self.assertRaises(SystemExit):
             tool.main(["erase", str(self.file), "--user", "eva"])
         self.assertTrue(self.file.exists())
@@ -161,6 +172,19 @@ class Tool(unittest.TestCase):
         names = {"back.tideline", "copy", "eva.tideline", "eva.tideline.key"}
         self.assertEqual({one.name for one in self.folder.iterdir()}, names)
         self.assertEqual(self.content(back), before)
+        # One that is written to meanwhile would be a mixture of two moments.
+        late, copyfile = self.folder / "late", shutil.copyfile
+
+        def slow(source, target):
+            copyfile(source, target)
+            with self.client() as client:
+                client.send("general", {"text": "late"}, client_id=os.urandom(4).hex())
+
+        with unittest.mock.patch("shutil.copyfile", slow):
+            code, error = restore(self.file, late)
+        self.assertEqual((code, late.exists()), (tool.FAILED, False))
+        self.assertIn("written to meanwhile", error.getvalue())
+        self.assertIn("is there already", restore(copy, ".")[1].getvalue())
         # Nothing is written over, and nothing is made of what does not open.
         kept = back.read_bytes()
         self.assertEqual(restore(copy, back)[0], tool.FAILED)
@@ -205,7 +229,8 @@ class Tool(unittest.TestCase):
         self.assertIn("at path already", self.run_tool("salvage", str(saved))[2])
 
     def piped(self, command, text, *words):
-        with unittest.mock.patch("sys.stdin", io.StringIO(text)):
+        content = text if isinstance(text, bytes) else text.encode()
+        with unittest.mock.patch("sys.stdin", io.TextIOWrapper(io.BytesIO(content))):
             return self.run_tool(command, *words)
 
     def test_keys(self):
@@ -243,6 +268,15 @@ class Tool(unittest.TestCase):
         self.assertEqual(self.run_tool("info", "--key", str(new))[0], tool.DONE)
         self.assertEqual(self.piped("info", "a horse\n", "--open-with", "passphrase")[0], tool.DONE)
         self.assertEqual(self.piped("info", paper + "\n", "--open-with", "code")[0], tool.DONE)
+        # A passphrase is taken byte by byte; a key with a label that is too long is not made.
+        self.assertEqual(
+            self.piped("add-key", b"h\xff\nh\xff\n", "passphrase", "--slot", "1",
+                       "--key", str(new))[0], tool.DONE)
+        self.assertEqual(
+            self.piped("info", b"h\xff\n", "--open-with", "passphrase")[0], tool.DONE)
+        long = self.folder / "long.key"
+        self.assert_wrong_words("add-key", "raw", "--into", str(long), "--label", "é" * 25)
+        self.assertFalse(long.exists())
         other = paper.replace(paper[0], "2" if paper[0] == "3" else "3", 1)
         code, _, error = self.piped("info", other, "--open-with", "code")
         self.assertEqual(code, tool.FAILED)
@@ -266,6 +300,25 @@ class Tool(unittest.TestCase):
             self.assert_a_full_disk_is_said(
                 [sys.executable, "-m", "tideline", "slots", str(self.file)],
                 unbuffered)
+
+    def test_what_is_closed_or_full(self):
+        """Without an output, without an input, and with an error stream that takes nothing."""
+        one = [str(self.file), "--user", "eva"]
+        asked = [*one, "--open-with", "passphrase"]
+        before = tideline.keys(self.file)
+        for command, redirected in (
+                (["add-key", *one, "code"], ">&-"), (["export", *one], ">&-"),
+                (["info", *asked], "<&-"), (["info", *asked], "2>/dev/full </dev/null"),
+                (["info", *asked], "2>&- </dev/null")):
+            with self.subTest(command=command[0], redirected=redirected):
+                ended = subprocess.run(
+                    ["sh", "-c", f'exec "$@" {redirected}', "sh", sys.executable, "-m", "tideline",
+                     *command], capture_output=True, text=True, check=False)
+                self.assertEqual((ended.returncode, ended.stdout), (tool.FAILED, ""))
+                self.assertNotIn("Traceback", ended.stderr)
+        self.assertEqual(tideline.keys(self.file), before)
+        with unittest.mock.patch("tideline.tool._work", side_effect=KeyboardInterrupt):
+            self.assertEqual(self.run_tool("backup", str(self.folder / "b"))[0], tool.INTERRUPTED)
 
     def test_a_reader_that_has_enough(self):
         words = [sys.executable, "-m", "tideline", "export", str(self.file), "--user", "eva"]

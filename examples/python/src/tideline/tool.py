@@ -20,7 +20,7 @@ import sys
 import tempfile
 import typing
 from collections.abc import Callable, Iterator
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TextIO
 
 from ._words import moment
 from .client import KEY_BYTES, Client, key_file, version
@@ -31,8 +31,10 @@ from .slots import KeyKind, KeySlot, Secret, keys, recovery_code
 from .values import Capabilities, Message, Profile
 
 #: What the command ends with.
-DONE, NOTHING, USAGE, FAILED = 0, 1, 2, 3
-_HITS_EACH = 50
+DONE, NOTHING, USAGE, FAILED, INTERRUPTED = 0, 1, 2, 3, 130
+_HITS_EACH, _HITS_MAX = 50, 1_000
+#: ``TL_KEY_LABEL_BYTES``.
+_LABEL_BYTES_MAX = 48
 _KINDS = {"raw": KeyKind.RAW, "passphrase": KeyKind.PASSPHRASE, "code": KeyKind.CODE}
 _STEP_MS = 50
 
@@ -74,10 +76,14 @@ def _opening(told: argparse.Namespace) -> dict[str, Any]:
             "profile": known[told.order]}
 
 
-def _asked(name: str) -> str:
-    """A secret, typed where nobody sees it, or the next line of what is piped in."""
-    text = getpass.getpass(f"{name}: ") if sys.stdin.isatty() else sys.stdin.readline()
-    return text.rstrip("\r\n")
+def _asked(name: str) -> Secret:
+    """A secret, typed where nobody sees it, or the next line of what is piped in, byte by byte."""
+    # Nil where it was closed, whatever its type says.
+    if not sys.stdin:
+        raise Trouble(f"{name} is needed, and there is no input")
+    if sys.stdin.isatty():
+        return getpass.getpass(f"{name}: ")
+    return sys.stdin.buffer.readline().rstrip(b"\r\n")
 
 
 def _work(work: Work, after: Callable[[], None] = lambda: None) -> None:
@@ -211,7 +217,19 @@ def _workplace(file: pathlib.Path) -> tempfile.TemporaryDirectory[str]:
 
 
 def _log(file: pathlib.Path) -> pathlib.Path:
-    return file.with_name(file.name + "-wal")
+    return pathlib.Path(f"{file}-wal")
+
+
+def _state(file: pathlib.Path) -> tuple[tuple[int, ...] | None, ...]:
+    """What differs once a file or its log was written to."""
+    states: list[tuple[int, ...] | None] = []
+    for one in (file, _log(file)):
+        try:
+            now = one.stat()
+            states.append((now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns))
+        except FileNotFoundError:
+            states.append(None)
+    return tuple(states)
 
 
 def _restore(told: argparse.Namespace) -> int:
@@ -223,15 +241,18 @@ def _restore(told: argparse.Namespace) -> int:
         if file.exists():
             raise Trouble(f"{file} is there already: move it away first")
     # The library makes a file under that name first, and removes what has it.
-    new = told.file.with_name(told.file.name + "-new")
+    new = pathlib.Path(f"{told.file}-new")
     if new.exists():
         raise Trouble(f"{new} is in the way: move it away first")
     with _workplace(told.file) as folder:
         part = pathlib.Path(folder) / "part"
+        before = _state(told.backup)
         for source, copy in ((told.backup, part), (_log(told.backup), _log(part))):
             if source.exists():
                 copy.touch(mode=0o600, exist_ok=False)
                 shutil.copyfile(source, copy)
+        if _state(told.backup) != before:
+            raise Trouble(f"{told.backup} was written to meanwhile: close it, then try again")
         with _client(told, part) as client:
             _work(client.backup(told.file))
     return DONE
@@ -296,6 +317,8 @@ def _rekey(told: argparse.Namespace) -> int:
 
 
 def _erase(told: argparse.Namespace) -> int:
+    if not told.all and not told.conversation:
+        raise Trouble("name a conversation; nothing was changed")
     with _client(told) as client:
         if told.all:
             stats = client.stats()
@@ -308,6 +331,18 @@ def _erase(told: argparse.Namespace) -> int:
             receipt = dataclasses.asdict(typing.cast(Receipt, work.receipt()))
         print(json.dumps(receipt))
     return DONE
+
+
+def _limit(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= _HITS_MAX:
+        raise argparse.ArgumentTypeError(f"a number from 1 to {_HITS_MAX:,} is needed")
+    return int(text)
+
+
+def _label(text: str) -> str:
+    if len(os.fsencode(text)) > _LABEL_BYTES_MAX:
+        raise argparse.ArgumentTypeError(f"it has more than {_LABEL_BYTES_MAX} bytes")
+    return text
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -334,7 +369,8 @@ def _parser() -> argparse.ArgumentParser:
     one = commands.add_parser("search", parents=[each], help="finds messages by their words")
     one.add_argument("words", nargs="+", metavar="WORD", help="as in the query language")
     one.add_argument("--conversation", default="", help="only there")
-    one.add_argument("--limit", type=int, default=_HITS_EACH, help="at most so many (50)")
+    one.add_argument("--limit", type=_limit, default=_HITS_EACH, metavar="NUMBER",
+                     help="at most so many, up to 1,000 (50)")
     one.add_argument("--json", action="store_true", help="one JSON object a line")
     one.set_defaults(run=_search)
     one = commands.add_parser("export", parents=[each], help="writes messages as JSON lines")
@@ -358,7 +394,7 @@ def _parser() -> argparse.ArgumentParser:
     one.set_defaults(run=_slots)
     one = commands.add_parser("add-key", parents=[each], help="adds a key, or replaces one")
     one.add_argument("kind", choices=_KINDS)
-    one.add_argument("--label", default="", help="anybody with the file can read it")
+    one.add_argument("--label", type=_label, default="", help="anybody with the file can read it")
     one.add_argument("--slot", type=int, metavar="NUMBER", help="replaces this key")
     one.add_argument("--into", type=pathlib.Path, metavar="PATH", help="where a raw key goes")
     one.set_defaults(run=_add)
@@ -378,30 +414,35 @@ def _parser() -> argparse.ArgumentParser:
 
 def main(words: list[str] | None = None) -> int:
     """0 when done, 1 where a search finds nothing, 2 for wrong words, 3 where the file or the disk
-    refuses. Reasons go to the error stream."""
+    refuses, 130 where a person ended it (ctrl-C). Reasons go to the error stream."""
     told = _parser().parse_args(words)
     code: int | None = None
     try:
+        if not sys.stdout:
+            raise Trouble("there is no output")
         code = int(told.run(told))
         # The interpreter flushes at its end, where an error has no reason and the code 120.
         print(end="", flush=True)
         return code
     except BrokenPipeError:
         # Who reads has enough; but a key that nobody reads was not added.
-        _drop_output()
+        _drop(sys.stdout)
         return FAILED if told.run is _add and code is None else DONE
+    except KeyboardInterrupt:
+        return INTERRUPTED
     except (Trouble, TidelineError, OSError, ValueError) as error:
-        print(f"tideline: {error}", file=sys.stderr)
-        try:
-            print(end="", flush=True)
-        except OSError:
-            _drop_output()
+        for text, file in ((f"tideline: {error}\n", sys.stderr), ("", sys.stdout)):
+            try:
+                if file:
+                    print(text, end="", file=file, flush=True)
+            except OSError:
+                _drop(file)
         return FAILED
 
 
-def _drop_output() -> None:
+def _drop(file: TextIO) -> None:
     """Lets the interpreter throw away what could not be written."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), file.fileno())
 
 
 if __name__ == "__main__":
