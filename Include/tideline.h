@@ -1955,10 +1955,11 @@ typedef struct tl_progress {
 /** Works for a while, at least a little, on the caller's thread. Other calls may come in between.
     @param ms About how many milliseconds, max 60,000; 0: as little as possible.
     @return #TL_NONE when nothing is left to do, #TL_E_NOT_FOUND (search was switched off),
-        #TL_E_DAMAGED (#tl_search_check: the index was wrong; #tl_client_backup: a page cannot be
-        decrypted), #TL_E_INVALID (#tl_client_backup: a file is at `path` now), #TL_E_MISMATCH
-        (#tl_salvage: another account, user or kind of position), #TL_E_INCOMPLETE
-        (#tl_client_import: an array has no end yet), #TL_E_STORAGE, #TL_E_FULL. */
+        #TL_E_DAMAGED (#tl_search_check: the index was wrong; #tl_client_backup, #tl_client_rekey: a
+        page cannot be decrypted), #TL_E_INVALID (#tl_client_backup: a file is at `path` now), #TL_E_MISMATCH
+        (#tl_salvage: another account, user or kind of position), #TL_E_LOCKED (#tl_client_rekey:
+        another one is under way), #TL_E_INCOMPLETE (#tl_client_import: an array has no end yet),
+        #TL_E_STORAGE, #TL_E_FULL. */
 TL_API TL_CHECK tl_status tl_work_step(tl_work *work, uint32_t ms, tl_progress *out);
 
 TL_API void tl_work_free(tl_work *work);
@@ -2324,6 +2325,39 @@ tl_client_export(tl_client *client, const tl_export *config, tl_work **out);
     @return #TL_E_INVALID (a file is at `path` or `path-wal`), #TL_E_LOCKED (another backup to `path`
         is under way), #TL_E_UNSUPPORTED (a client in memory), #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status tl_client_backup(tl_client *client, tl_view path, tl_work **out);
+
+/** Erases a conversation, and gives the work that seals the file anew under a new data key; the same
+    keys open it (docs/howto/keys.md). When it is done no key opens what was erased, from file, log
+    or unused blocks of the disk, and a removed key opens nothing.
+    - Erased are messages, operations (also unsent ones), draft, events, members and read marker.
+      The id stays. The server may send the conversation again.
+    - A step copies 256 KiB at most, and may sync. The last is as long as closing and opening the
+      file, and ends a #tl_client_backup under way.
+    - After a kill the file has one of the two keys, and the next opening removes `NAME-new`. What
+      was erased stays away: then call this with nothing to erase.
+    - A failed step, #tl_work_free and #tl_client_close leave the old key. A client that has released
+      the file gets #TL_E_MISMATCH by #tl_client_reacquire.
+    @param erase Empty: nothing.
+    @return #TL_E_NOT_FOUND (no such conversation, or not created yet), #TL_E_INVALID (another file
+        is `NAME-new`), #TL_E_UNSUPPORTED (in memory, on a storage, or a key of an earlier version:
+        #tl_key_change it), #TL_E_STORAGE, #TL_E_FULL. */
+TL_API TL_CHECK tl_status tl_client_rekey(tl_client *client, tl_view erase, tl_work **out);
+
+/// What #tl_client_rekey has done.
+typedef struct tl_receipt {
+  uint32_t struct_size;
+  uint32_t files;          ///< Sealed anew.
+  uint64_t conversations;  ///< Erased: 0 or 1. The next four are of it.
+  uint64_t messages;
+  uint64_t operations;
+  uint64_t items;          ///< Unreadable items, events, entities, a draft.
+  uint64_t bytes;          ///< Of contents of messages.
+  uint64_t file_bytes;     ///< Of the file.
+} tl_receipt;
+
+/** Says what a #tl_client_rekey has done.
+    @return #TL_NONE (not done yet, or other work). */
+TL_API TL_CHECK tl_status tl_work_receipt(tl_work *work, tl_receipt *out);
 
 /** Gives the work that reads what it can of a file, which need not open, into a new one at `path`,
     which the same keys open (docs/howto/backup.md). The file is not changed; no client may have it.

@@ -9,7 +9,9 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -146,4 +148,25 @@ void tideline_unlock_file(int descriptor) {
     break;
   }
   pthread_mutex_unlock(&held_mutex);
+}
+
+static int sync_folder(const char *path) {
+  char *folder = strdup(path);
+  char *end = folder ? strrchr(folder, '/') : NULL;
+  if (end) end[end == folder] = 0;
+  int opened = end ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+  int result = opened < 0 ? -1 : fsync(opened);
+  if (opened >= 0) close(opened);
+  free(folder);
+  return result;
+}
+
+int tideline_exchange_files(const char *path, const char *other) {
+  int result = 0;
+  if (renameat2(AT_FDCWD, path, AT_FDCWD, other, RENAME_EXCHANGE) != 0) {
+    result = 1;
+    if (errno != EINVAL && errno != ENOSYS) return errno == ENOSPC || errno == EDQUOT ? -2 : -1;
+    if (rename(path, other) != 0) return errno == ENOSPC || errno == EDQUOT ? -2 : -1;
+  }
+  return sync_folder(other) == 0 ? result : -3;
 }

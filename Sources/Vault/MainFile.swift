@@ -161,6 +161,28 @@ private func hasEmptyTail(_ page: UnsafePointer<UInt8>) -> Bool {
   return seen == 0
 }
 
+/// Overwrites what no row of a page has between its list of rows and the first of them. SQLite
+/// leaves bytes of rows there that it has moved to another page, and never reads them again, also
+/// with `secure_delete`.
+private func emptyGap(_ page: UnsafeMutablePointer<UInt8>, _ number: Int64, flags: Int32) {
+  let mapped = Int64(FileFormat.pageTextBytes / 5 + 1)
+  let hasMaps = UInt32(bitPattern: flags) & HeaderFlag.incrementalVacuum != 0
+  // A map of pages begins like a page of rows; other pages begin with the upper byte of a number of
+  // a page, which is as great in no file of less than 128 GiB.
+  if hasMaps, number >= 2, (number &- 2) % mapped == 0 { return }
+  let start = number == 1 ? 100 : 0
+  let list: Int
+  switch unsafe page[start] {
+  case 2, 5: list = start &+ 12
+  case 10, 13: list = start &+ 8
+  default: return
+  }
+  let first = unsafe list &+ 2 &* (Int(page[start &+ 3]) << 8 | Int(page[start &+ 4]))
+  let last = unsafe Int(page[start &+ 5]) << 8 | Int(page[start &+ 6])
+  guard first < last, last <= FileFormat.pageTextBytes else { return }
+  unsafe (page + first).update(repeating: 0, count: last &- first)
+}
+
 extension UnsafeMutablePointer where Pointee == tideline_file {
   @inline(__always)
   fileprivate func writePage(_ number: Int64, _ page: UnsafePointer<UInt8>) -> Int32 {
@@ -168,7 +190,13 @@ extension UnsafeMutablePointer where Pointee == tideline_file {
       let key = unsafe pointee.page_key, let unit = unsafe pointee.unit
     else { return Code.writeFailed }
     unsafe UnitCipher.bind(bound, .page, number)
-    unsafe UnitCipher.seal(page, FileFormat.pageTextBytes, into: unit, bound: bound, key: key)
+    var text = unsafe page
+    if unsafe pointee.scrubs != 0 {
+      unsafe unit.update(from: page, count: FileFormat.pageTextBytes)
+      unsafe emptyGap(unit, number, flags: pointee.flags)
+      unsafe text = UnsafePointer(unit)
+    }
+    unsafe UnitCipher.seal(text, FileFormat.pageTextBytes, into: unit, bound: bound, key: key)
     return unsafe base.write(unit, Int32(FileFormat.pageBytes), at: place(ofPage: number))
   }
 

@@ -12,11 +12,14 @@ struct Repair {
   /// A log was there.
   let hadLog: Bool
 
-  /// Makes both copies of the header whole, and takes the name away that a crash has left.
+  /// Makes both copies of the header whole, and takes away what a crash has left under the other
+  /// name.
   func run(_ base: SQLiteVFS) {
     do throws(VaultFailure) {
       try core.copies.repair()
-      if isLeftOver { try unsafe HeaderFile.remove(base, HeaderFile.unfinishedName(path)) }
+      let name = HeaderFile.unfinishedName(path)
+      if isLeftOver { try unsafe HeaderFile.remove(base, name) }
+      try unsafe HeaderFile.removeRemains(base, of: core.copies.current?.other ?? [], under: name)
     } catch {
       // One copy is whole and one name is enough: the next opening tries again.
     }

@@ -155,9 +155,23 @@ internal import Synchronization
     return unsafe (base, try SealedVFS.register(over: base, named: name))
   }
 
+  /// It is a file, not a name on a storage of the host's.
+  package var isFile: Bool { session == nil }
   var filePath: String { path }
   var logPath: String { path + "-wal" }
   var core: VaultCore? { contents.withLock { $0.core } }
+
+  /// Another file has taken the place of this one, under its name.
+  func replace(with core: VaultCore) {
+    let number = contents.withLock { state in
+      defer {
+        state.core = core
+        state.number = Registry.add(core)
+      }
+      return state.number
+    }
+    Registry.remove(number)
+  }
 
   /// What opens the same file again once it was let go of; nil after the end.
   package var kept: KeptFile? {

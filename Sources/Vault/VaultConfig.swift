@@ -21,6 +21,8 @@ package enum VaultFailure: Error, Equatable, Sendable {
   case lastSlot
   /// The slot is empty, or there is none of this number.
   case noSuchSlot
+  /// A slot was made by an earlier version, and cannot be wrapped for a new data key.
+  case oldSlot
   /// The file was written in a later format.
   case tooNew
   /// The file is open elsewhere, in this process or in another.

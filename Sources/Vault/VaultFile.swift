@@ -24,6 +24,7 @@ extension UnsafeMutablePointer where Pointee == tideline_file {
     unsafe pointee.page_key = core.keys.page
     unsafe pointee.log_key = core.keys.log
     unsafe pointee.flags = Int32(bitPattern: core.flags)
+    unsafe pointee.scrubs = core.isCopy ? 1 : 0
     unsafe pointee.vault = Unmanaged.passRetained(core).toOpaque()
     unsafe UnitCipher.bind(pointee.bound, fileId: core.fileId)
     return true

@@ -1,16 +1,18 @@
-"""Calls of imports, exports and backups; they are added to those of statuses."""
+"""Calls of imports, exports, backups and new data keys; they are added to those of statuses."""
 
 import pathlib
 
+import tideline
 from tideline import _library as c
 
 from statuses import UNREACHED, call, connected, empty, gives
-from status_world import ROOM
+from status_world import ROOM, USER
+from support import KEY
 from statuses_find import on_client
 
 IMPORT, IMPORTED, BAD, EXPORT = (
     "tl_client_import", "tl_client_imported", "tl_client_import_bad", "tl_client_export")
-BACKUP = "tl_client_backup"
+BACKUP, REKEY, RECEIPT = "tl_client_backup", "tl_client_rekey", "tl_work_receipt"
 NAME = "old"
 
 
@@ -66,6 +68,31 @@ def late(w):
     return work._handle, 60_000, w.struct(c.Progress)
 
 
+def hindered(w):
+    """A client of a file beside which another one lies."""
+    client = connected(w)
+    with tideline.Client(f"{w.path}-new", KEY, user_id=USER):
+        return client
+
+
+def nothing_erased(w, h):
+    return w.view(""), w.out()
+
+
+def second(w):
+    """A step of a new data key where another work is at it."""
+    client = connected(w)
+    w.keep(client.rekey()).step()
+    return w.keep(client.rekey())._handle, 0, w.struct(c.Progress)
+
+
+def receipt(w, is_done, kind="struct"):
+    work = w.keep(connected(w).rekey())
+    while is_done and not work.step().is_done:
+        pass
+    return work._handle, getattr(w, kind)(c.Receipt)
+
+
 on_client(BACKUP, copy, connected)
 gives(BACKUP, "TL_E_INVALID", "a file is at `path`",
       call(BACKUP, connected, lambda w, h: (w.view(w.path), w.out())))
@@ -96,5 +123,21 @@ gives(EXPORT, "TL_E_TOO_NEW", "a longer struct whose tail is not zero",
 gives(EXPORT, "TL_E_NOT_FOUND", "a conversation that is not known",
       call(EXPORT, connected, lambda w, h: target(w, conversation="nowhere")))
 gives("tl_work_step", "TL_E_INCOMPLETE", "of an import, an array that has no end yet", cut)
+on_client(REKEY, lambda w, h: (w.view(ROOM), w.out()), connected)
+gives(REKEY, "TL_E_NOT_FOUND", "no such conversation",
+      call(REKEY, connected, lambda w, h: (w.view(NAME), w.out())))
+gives(REKEY, "TL_E_INVALID", "another file is `NAME-new`", call(REKEY, hindered, nothing_erased))
+gives(REKEY, "TL_E_UNSUPPORTED", "a client in memory", call(REKEY, empty, nothing_erased))
+for fault, status in (("the disk cannot be written", "TL_E_STORAGE"),
+                      ("the disk is full", "TL_E_FULL")):
+    gives(REKEY, status, f"{fault}, and something is to be erased",
+          call(REKEY, connected, lambda w, h: (w.view(ROOM), w.out())), fault)
+gives("tl_work_step", "TL_E_LOCKED", "of a `tl_client_rekey` beside another one", second)
+gives(RECEIPT, "TL_OK", "it is done", lambda w: receipt(w, True))
+gives(RECEIPT, "TL_NONE", "it is not done", lambda w: receipt(w, False))
+gives(RECEIPT, "TL_E_TOO_NEW", "a longer struct whose tail is not zero",
+      lambda w: receipt(w, True, "longer"))
+UNREACHED[RECEIPT, "TL_E_CLOSED"] = "it reads what the work has done"
+gives(RECEIPT, "TL_E_INVALID", "NULL for the work", lambda w: (None, w.struct(c.Receipt)))
 for function in (IMPORTED, BAD, EXPORT):
     UNREACHED[function, "TL_E_STORAGE"] = "what it needs is in memory by then"

@@ -680,7 +680,7 @@ class Aio(unittest.IsolatedAsyncioTestCase):
         turn = {"connected", "disconnected", "connection_dead", "receive", "next_frame", "frames",
                 "frame_sent", "advance", "fileno", "sync_status", "cancel"}
         work = {"backup", "export", "import_messages", "import_bad", "imported", "purge",
-                "search_build", "search_check", "search_switch", "unsearched"}
+                "rekey", "search_build", "search_check", "search_switch", "unsearched"}
         for awaited, plain, others in (
                 (tideline.aio.Client, tideline.Client, turn | work),
                 (tideline.aio.Window, tideline.Window, {"rows"}),

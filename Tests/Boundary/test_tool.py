@@ -100,6 +100,29 @@ class Tool(unittest.TestCase):
         code, out, _ = self.run_tool("export", "--conversation", "other")
         self.assertEqual([json.loads(one)["message_id"] for one in out.splitlines()], ["m900"])
 
+    def test_rekey_and_erase(self):
+        before = self.file.read_bytes()[16:32]
+        code, out, _ = self.run_tool("rekey")
+        self.assertEqual((code, out), (tool.DONE, ""))
+        self.assertNotEqual(self.file.read_bytes()[16:32], before)
+        code, out, _ = self.run_tool("erase", "--conversation", "general")
+        self.assertEqual(code, tool.DONE)
+        self.assertEqual(
+            [json.loads(out)[name] for name in ("conversations", "messages", "operations")],
+            [1, 300, 1])
+        with self.client() as client:
+            self.assertEqual([row.id for row in client.conversations()], ["other"])
+        code, _, error = self.run_tool("erase", "--conversation", "nowhere")
+        self.assertEqual(code, tool.FAILED)
+        self.assertIn("no such conversation", error)
+        self.assertEqual(self.run_tool("erase", "--conversation", "")[0], tool.FAILED)
+        with contextlib.redirect_stderr(io.StringIO()), self.assertRaises(SystemExit):
+            tool.main(["erase", str(self.file), "--user", "eva"])
+        self.assertTrue(self.file.exists())
+        code, out, _ = self.run_tool("erase", "--all")
+        self.assertEqual((code, json.loads(out)["messages"]), (tool.DONE, 1))
+        self.assertEqual([one.name for one in self.folder.iterdir()], ["eva.tideline.key"])
+
     def test_refusals(self):
         before = self.file.read_bytes()
         with self.client():

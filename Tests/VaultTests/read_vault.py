@@ -2,7 +2,7 @@
 
 Usage: read_vault.py FILE raw|passphrase|code KEY_IN_HEX OUT
 Writes the decrypted database, log included, to OUT: a plain SQLite file.
-It shares no code with the library; of libsodium it uses three functions.
+It shares no code with the library; of libsodium it uses five functions.
 """
 
 import ctypes
@@ -72,12 +72,26 @@ def wrapping_key(kind, key, slot):
     return None if failed else out.raw
 
 
+def times_point(secret, point=None):
+    """X25519: of a point, or of the base."""
+    out = ctypes.create_string_buffer(32)
+    if point is None:
+        failed = sodium.crypto_scalarmult_base(out, secret)
+    else:
+        failed = sodium.crypto_scalarmult(out, secret, point)
+    return None if failed else out.raw
+
+
 def data_key(header, kind, key):
     for slot in range(8):
         at = header[64 + 160 * slot:64 + 160 * (slot + 1)]
         if struct.unpack_from("<I", at)[0] != kind:
             continue
         wrapping = wrapping_key(kind, key, at)
+        once = header[1344 + 32 * slot:1344 + 32 * (slot + 1)]
+        if once != bytes(32):
+            secret = blake(b"tideline slot secret", wrapping)
+            wrapping = blake(once + times_point(secret), times_point(secret, once))
         found = unseal(wrapping, at[32:56], at[56:104], header[:12] + header[16:44] + at[:32])
         if found:
             return found
@@ -183,4 +197,5 @@ def main():
     print("%d pages, %d from the log" % (count, len(changed)))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,6 +1,7 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
-/// Section "Keep" of the header: copies of the file, and what is left of a damaged one.
+/// Section "Keep" of the header: copies of the file, a new data key, and what is left of a damaged
+/// file.
 internal import Base
 public import CTideline
 internal import Engine
@@ -27,6 +28,35 @@ public func tl_salvage(
     let work = try unsafe salvage(config, to: path)
     guard let out = unsafe out else { throw .invalid("out is NULL") }
     unsafe out.pointee = Handle.new(work)
+    return status(TL_OK)
+  }
+}
+
+@implementation @_cdecl("tl_client_rekey")
+public func tl_client_rekey(
+  _ client: OpaquePointer?, _ erase: tl_view, _ out: UnsafeMutablePointer<OpaquePointer?>?
+) -> tl_status {
+  unsafe out?.pointee = nil
+  return unsafe boundary(client) { client throws(Failure) in
+    guard let out = unsafe out else { throw .invalid("out is NULL") }
+    let conversation = try unsafe erase.size == 0 ? [] : erase.id("erase")
+    unsafe out.pointee = Handle.new(try Rekeying(client).start(erasing: conversation))
+    return status(TL_OK)
+  }
+}
+
+@implementation @_cdecl("tl_work_receipt")
+public func tl_work_receipt(
+  _ work: OpaquePointer?, _ out: UnsafeMutablePointer<tl_receipt>?
+) -> tl_status {
+  boundary { () throws(Failure) in
+    guard let receipt = try unsafe Handle.work(work).receipt else { return status(TL_NONE) }
+    try unsafe write(out) { () throws(Failure) in
+      tl_receipt(
+        struct_size: 0, files: 1, conversations: receipt.conversations,
+        messages: receipt.messages, operations: receipt.operations, items: receipt.items,
+        bytes: receipt.bytes, file_bytes: receipt.fileBytes)
+    }
     return status(TL_OK)
   }
 }

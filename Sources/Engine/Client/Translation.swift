@@ -39,6 +39,8 @@ extension Failure {
     case .noSlot: self = .noSlot
     case .slotsFull: self = .tooLarge("all eight key slots are used; remove one, or change one")
     case .lastSlot: self = .invalid("no other key slot opens the file; add one first")
+    case .oldSlot:
+      self = .unsupported("an earlier version made a key slot; change it to the same key first")
     case .noSuchSlot: self = .notFound("there is no such key slot")
     case .tooNew: self = .tooNew("the file is of a later version")
     case .locked: self = .locked

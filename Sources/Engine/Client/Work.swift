@@ -9,6 +9,24 @@ protocol WorkBody: Sendable {
   /// As little as there is to do at once; whether all is done.
   func step() throws(Failure) -> Bool
   func progress() throws(Failure) -> WorkProgress
+  /// What it has erased, once all is done; nil of other work.
+  var receipt: RekeyReceipt? { get }
+}
+
+extension WorkBody {
+  var receipt: RekeyReceipt? { nil }
+}
+
+/// What a new data key has made unreadable.
+package struct RekeyReceipt: Sendable {
+  /// Of the conversation that was erased, as the next four.
+  package let conversations: UInt64
+  package let messages: UInt64
+  package let operations: UInt64
+  package let items: UInt64
+  package let bytes: UInt64
+  /// Bytes of the new file.
+  package let fileBytes: UInt64
 }
 
 package final class Work: Sendable {
@@ -39,4 +57,7 @@ package final class Work: Sendable {
   }
 
   package func progress() throws(Failure) -> WorkProgress { try body.progress() }
+
+  /// Nil before the end.
+  package var receipt: RekeyReceipt? { body.receipt }
 }

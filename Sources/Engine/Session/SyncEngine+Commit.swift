@@ -200,15 +200,39 @@ extension SyncEngine {
       return record
     }
     guard let record else { return false }
-    memory.drop(record.cid)
-    for job in scheduler.jobs where job.request.conversation == record.id {
-      tracker.abandon(.sync(job.id))
-    }
-    scheduler.letGo(of: record.id) { tracker.isPending(.sync($0)) }
+    forget(record)
     if windows.windows.values.contains(where: { $0.conversation == record.id && $0.isFollowing }) {
       catchUp(record.id)
     }
     pump(now)
     return true
+  }
+
+  /// Takes out all that the file has of a conversation but its id, the user's own work with it. Nil
+  /// where there is no such conversation.
+  func erase(_ conversation: [UInt8], at now: Instant) throws(StoreFailure) -> Erased? {
+    var operations: [UInt64] = []
+    let found = try commit { tx throws(StoreFailure) -> (ConversationRecord, Erased)? in
+      guard let record = try tx.conversation(conversation), !record.isPending else { return nil }
+      operations = try tx.operations(in: record.cid)
+      return (record, try tx.erase(record.cid, operations))
+    }
+    guard let (record, erased) = found else { return nil }
+    for seq in operations { tracker.abandon(.operation(seq)) }
+    forget(record)
+    leave(record.id)
+    // A power cut would bring it back.
+    try store.syncDurable()
+    pump(now)
+    return erased
+  }
+
+  /// Nothing is known of a conversation any more, and what was asked of it says nothing.
+  private func forget(_ record: ConversationRecord) {
+    memory.drop(record.cid)
+    for job in scheduler.jobs where job.request.conversation == record.id {
+      tracker.abandon(.sync(job.id))
+    }
+    scheduler.letGo(of: record.id) { tracker.isPending(.sync($0)) }
   }
 }

@@ -104,3 +104,63 @@ extension WriteTransaction {
     feed.add(.entities, cid, 0...0)
   }
 }
+
+// MARK: - For good
+
+/// What was erased of a conversation.
+package struct Erased: Equatable, Sendable {
+  package var conversations: UInt64 = 0
+  package var messages: UInt64 = 0
+  package var operations: UInt64 = 0
+  /// Unreadable items, events, entities, a draft.
+  package var items: UInt64 = 0
+  /// Of the contents of messages.
+  package var bytes: UInt64 = 0
+
+  package init() {}
+}
+
+extension WriteTransaction {
+  /// What the user did in a conversation, done or not.
+  package func operations(in cid: Int64) throws(StoreFailure) -> [UInt64] {
+    let row = try connection.statement(
+      "SELECT seq FROM operation WHERE cid = ? AND verb >= 10 ORDER BY seq", cid)
+    var found: [UInt64] = []
+    while try row.step() { found.append(row.uint(0)) }
+    return found
+  }
+
+  /// Takes all out that is known of a conversation the server knows, the user's own with it. Its id
+  /// stays, by which answers to what was asked before are known to be late.
+  package func erase(_ cid: Int64, _ operations: [UInt64]) throws(StoreFailure) -> Erased {
+    var erased = Erased()
+    erased.conversations = 1
+    erased.operations = UInt64(clamping: operations.count)
+    do {
+      let row = try connection.statement(
+        """
+        SELECT count(*), coalesce(sum(length(payload) + length(rest) + ifnull(length(raw), 0)), 0),
+          (SELECT count(*) FROM quarantine WHERE cid = ?1)
+            + (SELECT count(*) FROM event WHERE cid = ?1)
+            + (SELECT count(*) FROM entity WHERE cid = ?1)
+            + (SELECT count(*) FROM draft WHERE cid = ?1)
+        FROM message WHERE cid = ?1
+        """, cid)
+      if try row.step() {
+        (erased.messages, erased.bytes, erased.items) = (row.uint(0), row.uint(1), row.uint(2))
+      }
+    }
+    for seq in operations { try operationTable.removeOperation(seq) }
+    try operationTable.setDraft(nil, cid)
+    try removeConversation(cid)
+    try connection.run("DELETE FROM entity WHERE cid = ?", cid)
+    try connection.run("DELETE FROM event WHERE cid = ?", cid)
+    try connection.run(
+      "UPDATE meta SET event_count = (SELECT count(*) FROM event WHERE kind != 2) WHERE one = 1")
+    try connection.run("DELETE FROM offered WHERE cid = ?", cid)
+    try connection.run("DELETE FROM forgotten WHERE cid = ?", cid)
+    asked.someForgotten = nil
+    memo?.some.forgotten = nil
+    return erased
+  }
+}

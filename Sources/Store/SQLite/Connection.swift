@@ -60,6 +60,14 @@ internal import Vault
     }
   }
 
+  /// Begins to give the file a new data key.
+  func rotation(of vault: Vault) throws(StoreFailure) -> VaultRotation? {
+    guard let handle = unsafe handle else { throw .closed }
+    do throws(VaultFailure) { return try unsafe vault.rotation(from: handle) } catch {
+      throw StoreFailure(error)
+    }
+  }
+
   /// Whether the log is left as it is when the connection closes; else what it holds goes into
   /// the file.
   func keepLog(_ isKept: Bool) {

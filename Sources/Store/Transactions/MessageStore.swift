@@ -6,33 +6,36 @@
 /// connection only; everything else is the same code.
 package import Base
 internal import Text
-package import Vault
+internal import Vault
 
 package final class MessageStore: Sendable {
   /// Readers kept open while nobody reads.
   private static let idleReadersMax = 2
 
-  private let vault: Vault?
+  let vault: Vault?
   private let rules: StoreRules
-  private let binding: Schema.Binding
-  private let readerCacheBytes: UInt64
-  private let members: MemberNames
-  private let gate = Gate()
-  private let writer: Lock<Writer>
-  private let readers = Lock(Readers())
+  let binding: Schema.Binding
+  let readerCacheBytes: UInt64
+  let members: MemberNames
+  let indexesLater: Bool
+  let gate = Gate()
+  let writer: Lock<Writer>
+  let readers = Lock(Readers())
   /// Writers that wait for the connection, or are about to.
   private let waiting = Lock(0)
   /// Copies under way.
-  private let copies = Lock<[VaultCopy]>([])
-  private let indexed = Lock(0 as UInt64)
+  let copies = Lock<[VaultCopy]>([])
+  let indexed = Lock(0 as UInt64)
 
   /// The writing connection, and the counters as of the last commit.
-  private struct Writer {
+  struct Writer {
     var connection: Connection?
     var counters: Counters
+    /// A new data key under way.
+    var rotation: VaultRotation?
   }
 
-  private struct Readers {
+  struct Readers {
     var idle: [Connection] = []
     var isClosed = false
     /// It was closed to be opened again.
@@ -47,6 +50,7 @@ package final class MessageStore: Sendable {
     binding = Schema.Binding(config)
     readerCacheBytes = config.cacheBytes / 4
     members = config.members
+    indexesLater = config.indexesLater
     writer = Lock(Writer(connection: connection, counters: counters))
   }
 
@@ -112,7 +116,7 @@ package final class MessageStore: Sendable {
     if shut() { vault?.refuse() }
   }
 
-  private static func connect(
+  static func connect(
     _ vault: Vault, role: ConnectionRole
   ) throws(StoreFailure) -> Connection {
     do throws(VaultFailure) {
@@ -122,7 +126,7 @@ package final class MessageStore: Sendable {
     }
   }
 
-  private static func prepare(
+  static func prepare(
     _ connection: Connection, binding: Schema.Binding, cacheBytes: UInt64
   ) throws(StoreFailure) -> Counters {
     connection.setCache(bytes: cacheBytes)
@@ -157,7 +161,7 @@ package final class MessageStore: Sendable {
   package var isKept: Bool { vault != nil }
 
   /// What a call on the closed store is told.
-  private var ended: StoreFailure { readers.withLock { $0.isReleased ? .released : .closed } }
+  var ended: StoreFailure { readers.withLock { $0.isReleased ? .released : .closed } }
 
   /// Closes the store and destroys its file for good.
   package func wipe() throws(StoreFailure) {
@@ -184,6 +188,8 @@ package final class MessageStore: Sendable {
       return writer.withLock { writer in
         guard let connection = writer.connection else { return false }
         if isGivenUp { connection.keepLog(true) }
+        writer.rotation?.end()
+        writer.rotation = nil
         connection.close()
         writer.connection = nil
         return true
@@ -400,50 +406,6 @@ package final class MessageStore: Sendable {
         indexed.withLock { $0 = connection.memo.indexChanges }
         return found
       }
-    }
-  }
-
-  // MARK: Copies
-
-  /// Begins a copy of the file as it is now; nil in memory. The caller ends it.
-  package func copy(to path: String) throws(StoreFailure) -> VaultCopy? {
-    guard let vault else { return nil }
-    return try gate.enter { () throws(StoreFailure) in
-      guard !readers.withLock({ $0.isClosed }) else { throw ended }
-      do throws(VaultFailure) {
-        let copy = try vault.copy(to: path)
-        copies.withLock { $0.append(copy) }
-        return copy
-      } catch {
-        throw StoreFailure(error)
-      }
-    }
-  }
-
-  /// True when the copy is whole and has its name.
-  package func step(_ copy: VaultCopy) throws(StoreFailure) -> Bool {
-    try gate.enter { () throws(StoreFailure) in
-      guard !readers.withLock({ $0.isClosed }) else { throw ended }
-      do throws(VaultFailure) { return try copy.step() } catch { throw StoreFailure(error) }
-    }
-  }
-
-  package func end(_ copy: VaultCopy) {
-    copies.withLock { $0.removeAll { $0 === copy } }
-    copy.end()
-  }
-
-  /// Whether the file is a copy that no client has opened yet.
-  package var isCopied: Bool { vault?.isCopied ?? false }
-
-  /// All that a copy needs is written: it is an original from now on.
-  package func endCopied() {
-    guard let vault, vault.isCopied else { return }
-    do throws(VaultFailure) {
-      try vault.syncLog()
-      try vault.endCopied()
-    } catch {
-      // The next opening does it again.
     }
   }
 

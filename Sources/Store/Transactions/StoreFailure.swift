@@ -65,8 +65,8 @@ extension StoreFailure {
     case .notOurs: self = .notOurs
     case .tooNew: self = .tooNew
     case .notFound: self = .notFound
-    case .wrongKey, .noSlot, .slotsFull, .lastSlot, .noSuchSlot, .locked, .linked, .exists,
-      .reserved, .replaced, .io:
+    case .wrongKey, .noSlot, .slotsFull, .lastSlot, .noSuchSlot, .oldSlot, .locked, .linked,
+      .exists, .reserved, .replaced, .io:
       self = .vault(failure)
     }
   }

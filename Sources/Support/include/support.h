@@ -56,6 +56,14 @@ int tideline_watch_file(const char *path);
 void tideline_unlock_file(int descriptor);
 
 /**
+ * Gives the file at `path` the name of that at `other`, in one step, and makes that durable.
+ * Returns 0 where they have changed names; 1 where the file system cannot do that, and the one at
+ * `other` has no name any more; -1 where nothing has changed, -2 likewise for want of room, -3
+ * where it is not known what survives a loss of power.
+ */
+int tideline_exchange_files(const char *path, const char *other);
+
+/**
  * Opens `path` to be named in `tideline_start_write` alone: nothing is made, read or
  * waited for. Returns a descriptor, or -1: also where the system has no such call, and
  * where another name leads to the file, for closing it would drop the locks on that.
@@ -95,6 +103,7 @@ typedef struct tideline_file {
   int32_t hint;           /**< 1 more than a descriptor that starts writes; 0 none, -1 never. */
   int32_t writer;         /**< 1 for files of the writing connection. */
   int32_t flags;          /**< Header flags of the file. */
+  int32_t scrubs;         /**< 1 where unused bytes of pages are overwritten. */
 } tideline_file;
 
 /** An open file on a storage of the host's, with the locks that it holds. */

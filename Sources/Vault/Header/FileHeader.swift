@@ -12,6 +12,7 @@ struct FileHeader: Equatable {
 
   static let slotCount = 8
   static let slotsOffset = 64
+  static let otherRange = 48..<64
   static let macOffset = 4000
   static let macEnd = 4032
   static let sumOffset = 4064
@@ -34,9 +35,10 @@ struct FileHeader: Equatable {
     Words.put(UInt32(FileFormat.reserveBytes), at: 36, of: &bytes)
     Words.put(FileFormat.cipher, at: 40, of: &bytes)
     Words.put(HeaderFlag.initialized | HeaderFlag.incrementalVacuum, at: 44, of: &bytes)
-    bytes.replaceSubrange(
-      Self.place(of: 0), with: try KeySlot(NewSlot(key), of: self, keys: keys).bytes)
-    close(with: keys)
+    let box = try HeaderBox()
+    unsafe box.set(content: keys.content)
+    try put(try KeySlot.prepared(NewSlot(key)), at: 0, keys, box)
+    try close(with: keys, box)
   }
 
   var hasMagic: Bool { bytes.starts(with: FileFormat.magic) }
@@ -44,6 +46,8 @@ struct FileHeader: Equatable {
   var sequence: UInt32 { Words.get(bytes, 12) }
   var fileId: [UInt8] { Array(bytes[16..<32]) }
   var flags: UInt32 { Words.get(bytes, 44) }
+  /// The file that this one is to be replaced by, or has replaced; zeros for none.
+  var other: [UInt8] { Array(bytes[Self.otherRange]) }
 
   /// True when the copy has our magic and no byte of it was changed by accident.
   /// Magic, version and this checksum keep their places in every version.
@@ -66,9 +70,7 @@ struct FileHeader: Equatable {
   /// The same header with every key slot empty: no key opens it any more.
   func withoutSlots() -> FileHeader {
     var wiped = self
-    let end = Self.slotsOffset + Self.slotCount * KeySlot.bytesCount
-    for place in Self.slotsOffset..<end { wiped.bytes[place] = 0 }
-    for place in Self.macOffset..<Self.sumOffset { wiped.bytes[place] = 0 }
+    for place in Self.slotsOffset..<Self.sumOffset { wiped.bytes[place] = 0 }
     wiped.bytes.replaceSubrange(Self.sumOffset..., with: wiped.plainSum())
     return wiped
   }
@@ -101,45 +103,113 @@ extension FileHeader {
     for number in 0..<Self.slotCount {
       let slot = slot(number)
       guard slot.kind == key.kind.rawValue, slot.isUsable else { continue }
-      if let keys = try slot.open(key, of: self) { return keys }
+      if let keys = try slot.open(key, once: once(number), of: self) { return keys }
       failure = .wrongKey
     }
     throw failure
   }
 
+  /// What `KeySlot.wrap` gave for a slot.
+  private func once(_ number: Int) -> [UInt8] { Array(bytes[HeaderBox.place(ofOnce: number)]) }
+
+  /// Puts a slot that wraps `keys` in one place, or empties it.
+  private mutating func put(
+    _ new: PreparedSlot?, at number: Int, _ keys: KeyMemory, _ box: HeaderBox
+  ) throws(VaultFailure) {
+    var slot = new?.slot ?? .empty
+    var once = [UInt8](repeating: 0, count: FileFormat.keyBytes)
+    if let new { once = try slot.wrap(keys, to: new.part, of: self) }
+    box.set(part: new?.part ?? once, of: number)
+    bytes.replaceSubrange(Self.place(of: number), with: slot.bytes)
+    bytes.replaceSubrange(HeaderBox.place(ofOnce: number), with: once)
+  }
+}
+
+// MARK: - Headers that follow
+
+extension FileHeader {
   /// The header of a copy of the file, which the same keys open.
   func ofCopy(_ keys: KeyMemory) -> FileHeader {
     var copy = self
     Words.put(flags | HeaderFlag.copied, at: 44, of: &copy.bytes)
+    copy.setOther([UInt8](repeating: 0, count: FileFormat.fileIdBytes))
     copy.close(with: keys)
     return copy
   }
 
   /// The header that follows that of a copy once a client has opened it.
   func ofOriginal(_ keys: KeyMemory) throws(VaultFailure) -> FileHeader {
-    guard sequence < .max else { throw .damaged }
-    var next = self
-    Words.put(sequence + 1, at: 12, of: &next.bytes)
+    var next = try following()
     Words.put(flags & ~HeaderFlag.copied, at: 44, of: &next.bytes)
     next.close(with: keys)
     return next
   }
 
-  /// The header that follows this one, with another slot in one place.
-  func with(_ slot: KeySlot, at number: Int, keys: KeyMemory) throws(VaultFailure) -> FileHeader {
+  /// The header that follows this one, with another slot in one place; nil empties it.
+  func with(
+    _ slot: PreparedSlot?, at number: Int, keys: KeyMemory
+  ) throws(VaultFailure) -> FileHeader {
+    var next = try following()
+    let box = try HeaderBox(of: self, keys)
+    try next.put(slot, at: number, keys, box)
+    try next.close(with: keys, box)
+    return next
+  }
+
+  /// The header that follows this one in a file that is to be replaced by the file `other`.
+  func replaced(by other: [UInt8], _ keys: KeyMemory) throws(VaultFailure) -> FileHeader {
+    var next = try following()
+    next.setOther(other)
+    next.close(with: keys)
+    return next
+  }
+
+  /// The header of the file `id` that takes the place of this one: the same slots and the same
+  /// content key, and another data key. `oldSlot` where a slot has no public part.
+  func rotated(
+    to id: [UInt8], from keys: KeyMemory, to new: KeyMemory
+  ) throws(VaultFailure) -> FileHeader {
+    var next = self
+    next.bytes.replaceSubrange(16..<32, with: id)
+    next.setOther(fileId)
+    let box = try HeaderBox(of: self, keys)
+    for number in 0..<Self.slotCount where !slot(number).isEmpty {
+      let part = box.part(number)
+      guard part.contains(where: { $0 != 0 }) else { throw .oldSlot }
+      try next.put(PreparedSlot(slot: slot(number), part: part), at: number, new, box)
+    }
+    try next.close(with: new, box)
+    return next
+  }
+
+  /// Whether each slot can be wrapped anew.
+  func isRotatable(_ keys: KeyMemory) throws(VaultFailure) -> Bool {
+    let box = try HeaderBox(of: self, keys)
+    return (0..<Self.slotCount).allSatisfy { number in
+      slot(number).isEmpty || box.part(number).contains { $0 != 0 }
+    }
+  }
+
+  /// A copy to be changed, of the next number.
+  private func following() throws(VaultFailure) -> FileHeader {
     // The sum is authentic: whoever gave it the last number there is had a key.
     guard sequence < .max else { throw .damaged }
     var next = self
     Words.put(sequence + 1, at: 12, of: &next.bytes)
-    next.bytes.replaceSubrange(Self.place(of: number), with: slot.bytes)
-    next.close(with: keys)
     return next
   }
+
+  private mutating func setOther(_ id: [UInt8]) { bytes.replaceSubrange(Self.otherRange, with: id) }
 }
 
 // MARK: - Sums
 
 extension FileHeader {
+  private mutating func close(with keys: KeyMemory, _ box: HeaderBox) throws(VaultFailure) {
+    bytes.replaceSubrange(HeaderBox.range, with: try box.sealed(for: self, keys))
+    close(with: keys)
+  }
+
   private mutating func close(with keys: KeyMemory) {
     bytes.replaceSubrange(Self.macOffset..<Self.macEnd, with: keyedSum(keys))
     bytes.replaceSubrange(Self.sumOffset..., with: plainSum())

@@ -31,6 +31,10 @@ enum HeaderFile {
       keys = try newest.unlock(config.key)
     }
     guard newest.isAuthentic(keys) else { throw .damaged }
+    if config.kept == nil {
+      let box = try HeaderBox(of: newest, keys)
+      unsafe keys.take(content: box.content)
+    }
     let flagged = newest.flags & HeaderFlag.initialized != 0
     let least = Int64(FileFormat.pagesOffset + FileFormat.pageBytes)
     let size = try file.size()
@@ -71,24 +75,27 @@ enum HeaderFile {
   /// What the slots of a file say, which may be open here or elsewhere. Nothing is locked.
   static func slots(at path: String) throws(VaultFailure) -> [SlotView] {
     guard !path.isEmpty, !path.utf8.contains(0) else { throw .io(SQLITE_CANTOPEN) }
-    let identity: FileIdentity
-    switch try FileStatus(path: path) {
-    case .missing: throw .notFound
-    case .other: throw .notOurs
-    case .file(let found, _, _): identity = found
-    }
-    // One who writes them meanwhile may tear both for a reader that is held up between them.
+    // One who writes them meanwhile may tear both for a reader that is held up between them, and
+    // one who gives the file a new data key puts another file in its place.
+    var failure = VaultFailure.damaged
     for _ in 0..<3 {
+      let identity: FileIdentity
+      switch try FileStatus(path: path) {
+      case .missing: throw .notFound
+      case .other: throw .notOurs
+      case .file(let found, _, _): identity = found
+      }
       do throws(VaultFailure) {
         return try newest(of: start(of: identity, path)).header.views
       } catch {
-        guard error == .damaged else { throw error }
+        failure = error
+        guard error == .damaged || error == .io(SQLITE_CANTOPEN) else { throw error }
       }
     }
-    throw .damaged
+    throw failure
   }
 
-  private static func start(
+  static func start(
     of identity: FileIdentity, _ path: String
   ) throws(VaultFailure) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: FileFormat.pagesOffset)

@@ -15,10 +15,11 @@ internal import CSodium
     case log = 2
     case header = 3
     case content = 4
+    case box = 5
   }
 
   private static let context = "tl-vault"
-  private static let blockBytes = 5 * FileFormat.keyBytes
+  private static let blockBytes = 6 * FileFormat.keyBytes
 
   /// Derives the keys of the data key that `fill` writes; nil when it cannot.
   init?(_ fill: (UnsafeMutablePointer<UInt8>) -> Bool) {
@@ -26,7 +27,7 @@ internal import CSodium
     unsafe block = raw.assumingMemoryBound(to: UInt8.self)
     unsafe sodium_memzero(raw, Self.blockBytes)
     guard unsafe fill(block) else { return nil }
-    for slot in [Slot.page, .log, .header, .content] {
+    for slot in [Slot.page, .log, .header, .content, .box] {
       let derived = unsafe crypto_kdf_derive_from_key(
         block + slot.rawValue * FileFormat.keyBytes, FileFormat.keyBytes,
         UInt64(slot.rawValue), Self.context, block)
@@ -53,6 +54,16 @@ internal import CSodium
   var log: UnsafePointer<UInt8> { unsafe at(.log) }
   var header: UnsafePointer<UInt8> { unsafe at(.header) }
   var content: UnsafePointer<UInt8> { unsafe at(.content) }
+  var box: UnsafePointer<UInt8> { unsafe at(.box) }
+
+  /// Takes the content key that the header has in the place of the derived one. Nobody else has the
+  /// object yet.
+  func take(content: UnsafePointer<UInt8>) {
+    unsafe sodium_mprotect_readwrite(block)
+    let place = unsafe block + Slot.content.rawValue * FileFormat.keyBytes
+    unsafe place.update(from: content, count: FileFormat.keyBytes)
+    unsafe sodium_mprotect_readonly(block)
+  }
 
   private func at(_ slot: Slot) -> UnsafePointer<UInt8> {
     unsafe UnsafePointer(block + slot.rawValue * FileFormat.keyBytes)
@@ -60,7 +71,7 @@ internal import CSodium
 }
 
 extension KeyMemory {
-  /// A key that wraps the data key; it lives for one wrapping or unwrapping.
+  /// A key that lives for one wrapping or unwrapping.
   @safe final class Wrapping {
     private let block: UnsafeMutablePointer<UInt8>
 
@@ -76,5 +87,25 @@ extension KeyMemory {
 
     /// Valid as long as the object lives.
     var bytes: UnsafePointer<UInt8> { unsafe UnsafePointer(block) }
+
+    /// BLAKE2b-256 of a message under this key.
+    func derive(_ message: [UInt8]) -> Wrapping? {
+      unsafe Wrapping { out in
+        unsafe crypto_generichash(
+          out, FileFormat.keyBytes, message, UInt64(message.count), block, FileFormat.keyBytes) == 0
+      }
+    }
+
+    /// What this secret and the public part of another one have in common (X25519).
+    func agree(with part: [UInt8]) -> Wrapping? {
+      unsafe Wrapping { out in unsafe crypto_scalarmult(out, block, part) == 0 }
+    }
+
+    /// The public part of this secret.
+    var part: [UInt8] {
+      var part = [UInt8](repeating: 0, count: FileFormat.keyBytes)
+      unsafe crypto_scalarmult_base(&part, block)
+      return part
+    }
   }
 }

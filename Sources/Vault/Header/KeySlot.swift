@@ -1,4 +1,7 @@
-/// A key slot: the file's data key, wrapped by a key that the host has.
+/// A key slot: the file's data key, wrapped for a key that the host has.
+///
+/// Each slot has a public part (X25519), made of the host's key. To wrap another data key for it
+/// takes that part alone, so a file gets a new data key without the keys of all slots.
 ///
 /// What it says of itself is read from a file of anybody's, so the figures of Argon2id are bounded
 /// before they are used. The label alone is not bound to the wrapped key; the header's keyed sum
@@ -8,7 +11,7 @@ internal import CSQLite
 internal import CSodium
 
 /// One slot as bytes.
-package struct KeySlot: Equatable, Sendable {
+struct KeySlot: Equatable, Sendable {
   private(set) var bytes: [UInt8]
 
   static let bytesCount = 160
@@ -26,25 +29,40 @@ package struct KeySlot: Equatable, Sendable {
     self.bytes = bytes
   }
 
-  /// Wraps `keys` for a file. It takes as long as the figures of a passphrase say.
-  init(_ new: NewSlot, of file: FileHeader, keys: KeyMemory) throws(VaultFailure) {
-    self = Self.empty
-    let isSlow = new.key.kind == .passphrase
-    Words.put(new.key.kind.rawValue, at: 0, of: &bytes)
-    if isSlow {
-      Words.put(new.operations, at: 4, of: &bytes)
-      Words.put(UInt32(truncatingIfNeeded: new.memoryBytes), at: 8, of: &bytes)
-      Words.put(UInt32(truncatingIfNeeded: new.memoryBytes >> 32), at: 12, of: &bytes)
+  /// A slot that wraps nothing yet, with its public part, to which anybody who has that can wrap.
+  /// It takes as long as the figures of a passphrase say.
+  static func prepared(_ new: NewSlot) throws(VaultFailure) -> PreparedSlot {
+    var slot = empty
+    Words.put(new.key.kind.rawValue, at: 0, of: &slot.bytes)
+    if new.key.kind == .passphrase {
+      Words.put(new.operations, at: 4, of: &slot.bytes)
+      Words.put(UInt32(truncatingIfNeeded: new.memoryBytes), at: 8, of: &slot.bytes)
+      Words.put(UInt32(truncatingIfNeeded: new.memoryBytes >> 32), at: 12, of: &slot.bytes)
     }
-    guard isUsable, new.label.count <= Limits.slotLabelBytesMax else { throw .io(SQLITE_MISUSE) }
-    let random = Self.saltOffset..<Self.wrappedOffset
-    unsafe bytes.withUnsafeMutableBytes { buffer in
-      guard let start = buffer.baseAddress else { return }
-      unsafe randombytes_buf(start + random.lowerBound, random.count)
+    guard slot.isUsable, new.label.count <= Limits.slotLabelBytesMax else {
+      throw .io(SQLITE_MISUSE)
     }
-    bytes.replaceSubrange(
-      Self.labelOffset..<Self.labelOffset + new.label.count, with: new.label)
-    let wrapping = try wrappingKey(new.key)
+    slot.randomize(saltOffset..<nonceOffset)
+    slot.bytes.replaceSubrange(labelOffset..<labelOffset + new.label.count, with: new.label)
+    guard let secret = try slot.wrappingKey(new.key).derive(secretMessage) else {
+      throw .io(SQLITE_NOMEM)
+    }
+    return PreparedSlot(slot: slot, part: secret.part)
+  }
+
+  /// Wraps the data key so that who has the secret of `part` can open it; gives the public part of
+  /// the secret that was made for that, and is gone. The key that opens the slot is not needed.
+  mutating func wrap(
+    _ keys: KeyMemory, to part: [UInt8], of file: FileHeader
+  ) throws(VaultFailure) -> [UInt8] {
+    let once = unsafe KeyMemory.Wrapping { out in
+      unsafe randombytes_buf(out, FileFormat.keyBytes)
+      return true
+    }
+    guard let once, let wrapping = once.agree(with: part)?.derive(once.part + part) else {
+      throw .io(SQLITE_NOMEM)
+    }
+    randomize(Self.nonceOffset..<Self.wrappedOffset)
     let bound = bound(to: file)
     let nonce = Array(bytes[Self.nonceOffset..<Self.wrappedOffset])
     var sealed = [UInt8](repeating: 0, count: FileFormat.keyBytes + FileFormat.tagBytes)
@@ -53,7 +71,17 @@ package struct KeySlot: Equatable, Sendable {
       nonce, wrapping.bytes)
     guard done == 0 else { throw .io(SQLITE_ERROR) }
     bytes.replaceSubrange(Self.wrappedOffset..<Self.labelOffset, with: sealed)
+    return once.part
   }
+
+  private mutating func randomize(_ range: Range<Int>) {
+    unsafe bytes.withUnsafeMutableBytes { buffer in
+      guard let start = buffer.baseAddress else { return }
+      unsafe randombytes_buf(start + range.lowerBound, range.count)
+    }
+  }
+
+  private static let secretMessage = Array("tideline slot secret".utf8)
 
   var kind: UInt32 { Words.get(bytes, 0) }
   var isEmpty: Bool { kind == 0 }
@@ -80,9 +108,18 @@ package struct KeySlot: Equatable, Sendable {
       label: Array(bytes[Self.labelOffset..<Self.labelEnd].prefix { $0 != 0 }))
   }
 
-  /// The keys of the file, or nil where `key` is not the one that wrapped them.
-  func open(_ key: HostKey, of file: FileHeader) throws(VaultFailure) -> KeyMemory? {
-    let wrapping = try wrappingKey(key)
+  /// The keys of the file, or nil where `key` is not the one that the slot is for. `once` is what
+  /// `wrap` gave; zeros in a file of an earlier version, where the key of the slot wraps directly.
+  func open(
+    _ key: HostKey, once: [UInt8], of file: FileHeader
+  ) throws(VaultFailure) -> KeyMemory? {
+    var wrapping = try wrappingKey(key)
+    if once.contains(where: { $0 != 0 }) {
+      guard let secret = wrapping.derive(Self.secretMessage) else { throw .io(SQLITE_NOMEM) }
+      // Points that have nothing in common with any secret are refused.
+      guard let shared = secret.agree(with: once)?.derive(once + secret.part) else { return nil }
+      wrapping = shared
+    }
     let bound = bound(to: file)
     let nonce = Array(bytes[Self.nonceOffset..<Self.wrappedOffset])
     let sealed = Array(bytes[Self.wrappedOffset..<Self.labelOffset])
@@ -129,6 +166,13 @@ package struct KeySlot: Equatable, Sendable {
     guard let made else { throw .io(SQLITE_NOMEM) }
     return made
   }
+}
+
+/// A slot for a key, of no file yet.
+package struct PreparedSlot: Sendable {
+  var slot: KeySlot
+  /// To which a data key is wrapped.
+  let part: [UInt8]
 }
 
 /// Numbers in the header, the lowest byte first.

@@ -17,15 +17,15 @@ extension Vault {
     return header.views
   }
 
-  /// Wraps the file's data key for one more key. Nothing is written.
-  package func slot(for new: NewSlot) throws(VaultFailure) -> KeySlot {
-    guard let core, let header = core.copies.current else { throw .io(SQLITE_MISUSE) }
+  /// What one more key needs of a slot. Nothing is written.
+  package func slot(for new: NewSlot) throws(VaultFailure) -> PreparedSlot {
+    guard core?.copies.current != nil else { throw .io(SQLITE_MISUSE) }
     guard new.key.count > 0 else { throw .io(SQLITE_NOMEM) }
-    return try KeySlot(new, of: header, keys: core.keys)
+    return try KeySlot.prepared(new)
   }
 
   /// Writes a slot, in the place of another one or in the first that is empty; gives its number.
-  package func put(_ slot: KeySlot, replacing number: Int?) throws(VaultFailure) -> Int {
+  package func put(_ slot: PreparedSlot, replacing number: Int?) throws(VaultFailure) -> Int {
     try change(number) { _ in slot }
   }
 
@@ -33,7 +33,7 @@ extension Vault {
   package func removeSlot(_ number: Int) throws(VaultFailure) {
     _ = try change(number) { (header) throws(VaultFailure) in
       for other in 0..<FileHeader.slotCount where other != number {
-        if header.slot(other).isUsable { return .empty }
+        if header.slot(other).isUsable { return nil }
       }
       throw .lastSlot
     }
@@ -41,7 +41,7 @@ extension Vault {
 
   /// Puts what `make` gives in the place of a slot that is used, or in the first that is empty.
   private func change(
-    _ wanted: Int?, _ make: (FileHeader) throws(VaultFailure) -> KeySlot
+    _ wanted: Int?, _ make: (FileHeader) throws(VaultFailure) -> PreparedSlot?
   ) throws(VaultFailure) -> Int {
     guard let core else { throw .io(SQLITE_MISUSE) }
     var changed = 0

@@ -57,4 +57,14 @@ import Tideline
       #expect(throws: TidelineError.self) { _ = try client.backUp(to: copy) }
     }
   }
+
+  @Test func anErasedConversationIsGone() throws {
+    try withFile { path in
+      let client = try caughtUp((1...9).map { message($0) }, Client.Options(path: path, key: key))
+      let work = try client.rekey(erasing: "c")
+      while try work.step(ms: 0).is_done == 0 {}
+      #expect(try work.receipt().messages == 9)
+      #expect(try client.messages("c").isEmpty)
+    }
+  }
 }

@@ -33,6 +33,14 @@ public struct Work: ~Copyable {
     try check(tl_work_step(handle, ms, &out))
     return out
   }
+
+  /// What a new data key has made unreadable.
+  public func receipt() throws -> tl_receipt {
+    var out = tl_receipt()
+    out.struct_size = size(tl_receipt.self)
+    try check(tl_work_receipt(handle, &out))
+    return out
+  }
 }
 
 extension Batch {

@@ -99,6 +99,15 @@ extension Client {
     return Work(try handed(out))
   }
 
+  /// Erases a conversation, and seals the file anew.
+  public func rekey(erasing conversation: String) throws -> Work {
+    var out: OpaquePointer?
+    try withViews([conversation]) { views in
+      _ = try check(tl_client_rekey(handle, views[0], &out))
+    }
+    return Work(try handed(out))
+  }
+
   /// Reads what it can of a file into a new one.
   public static func salvage(
     _ path: String, key: [UInt8], user: String = "me", to target: String

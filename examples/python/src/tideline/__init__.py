@@ -49,7 +49,18 @@ from .errors import (
     WrongKeyError,
     last_error,
 )
-from .find import Asked, Counted, Found, Hit, Mark, Order, Progress, Unsearched, Work
+from .find import (
+    Asked,
+    Counted,
+    Found,
+    Hit,
+    Mark,
+    Order,
+    Progress,
+    Receipt,
+    Unsearched,
+    Work,
+)
 from .handover import file_watch, when_free
 from .items import Items
 from .keep import Budget, Imported, Room
@@ -201,6 +212,7 @@ __all__ = [
     "Quarantined",
     "Reaction",
     "Reader",
+    "Receipt",
     "RefusedError",
     "ReleasedError",
     "ResyncError",

@@ -1186,6 +1186,21 @@ class Export(ctypes.Structure):
     ]
 
 
+class Receipt(ctypes.Structure):
+    """``tl_receipt``."""
+
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("files", c_uint32),
+        ("conversations", c_uint64),
+        ("messages", c_uint64),
+        ("operations", c_uint64),
+        ("items", c_uint64),
+        ("bytes", c_uint64),
+        ("file_bytes", c_uint64),
+    ]
+
+
 class Stats(ctypes.Structure):
     """``tl_stats``."""
 
@@ -1409,6 +1424,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tl_client_quarantined": (c_int32, [c_void_p, View, c_uint64, c_uint32, POINTER(c_void_p)]),
     "tl_client_reacquire": (c_int32, [c_void_p]),
     "tl_client_receive": (c_int32, [c_void_p, View]),
+    "tl_client_rekey": (c_int32, [c_void_p, View, POINTER(c_void_p)]),
     "tl_client_release": (c_int32, [c_void_p]),
     "tl_client_reopen_payloads": (c_int32, [c_void_p, View, POINTER(c_uint64)]),
     "tl_client_retain": (c_int32, [c_void_p, POINTER(Budget)]),
@@ -1482,6 +1498,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tl_window_show": (c_int32, [c_void_p, c_uint32, c_uint32]),
     "tl_window_state": (c_int32, [c_void_p, POINTER(WindowStatus)]),
     "tl_window_trim": (c_int32, [c_void_p, c_uint32, c_uint32]),
+    "tl_work_receipt": (c_int32, [c_void_p, POINTER(Receipt)]),
     "tl_work_step": (c_int32, [c_void_p, c_uint32, POINTER(Progress)]),
     "tl_abi": (c_uint32, []),
     "tl_version": (c_uint32, []),

@@ -109,6 +109,20 @@ class Progress:
     is_done: bool
 
 
+@dataclasses.dataclass(frozen=True)
+class Receipt:
+    """What ``rekey`` has done: ``tl_receipt``. All but ``files`` and ``file_bytes`` is of the
+    conversation that was erased."""
+
+    files: int
+    conversations: int
+    messages: int
+    operations: int
+    items: int
+    bytes: int
+    file_bytes: int
+
+
 class Work:
     """Work that takes long, in steps. What is done is kept; another one goes on from there."""
 
@@ -129,6 +143,13 @@ class Work:
         out = c.Progress(ctypes.sizeof(c.Progress))
         check(c.library.tl_work_step(self._handle, ms, ctypes.byref(out)))
         return Progress(out.done, out.total, bool(out.is_done))
+
+    def receipt(self) -> Receipt | None:
+        """What ``rekey`` has done; None before its end, and of other work."""
+        out = c.Receipt(ctypes.sizeof(c.Receipt))
+        if check(c.library.tl_work_receipt(self._handle, ctypes.byref(out))) == Status.NONE:
+            return None
+        return Receipt(**{name: getattr(out, name) for name, *_ in c.Receipt._fields_[1:]})
 
 
 class Finds:

@@ -227,6 +227,15 @@ class Keeps:
         check(c.library.tl_client_backup(self._handle, c.view(text), ctypes.byref(handle)))
         return Work(self, handle)
 
+    def rekey(self, erase: str = "") -> Work:
+        """Erases a conversation, and gives the work that seals the file anew under a new data key.
+        The same keys open it. When it is done, none opens what was erased; ``work.receipt()`` says
+        what that was."""
+        text = erase.encode()
+        handle = ctypes.c_void_p()
+        check(c.library.tl_client_rekey(self._handle, c.view(text), ctypes.byref(handle)))
+        return Work(self, handle)
+
 
 def _reader(file: BinaryIO) -> Any:
     def hook(_: object, offset: int, out: int, size: int,

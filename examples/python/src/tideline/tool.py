@@ -1,5 +1,5 @@
 """The command ``tideline``: looks into a file, finds messages in it, writes them out, copies the
-file, and changes its keys.
+file, changes its keys, and erases.
 
 It uses the library as any program does, and needs the file for itself: a program that has the
 file open must close it first.
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import dataclasses
 import datetime
 import getpass
 import json
@@ -17,13 +18,14 @@ import pathlib
 import shutil
 import sys
 import tempfile
+import typing
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, TextIO
 
 from ._words import moment
 from .client import KEY_BYTES, Client, key_file, version
 from .errors import TidelineError
-from .find import Asked, Work
+from .find import Asked, Receipt, Work
 from .salvage import salvage
 from .slots import KeyKind, KeySlot, Secret, keys, recovery_code
 from .values import Capabilities, Message, Profile
@@ -308,6 +310,29 @@ def _remove(told: argparse.Namespace) -> int:
     return DONE
 
 
+def _rekey(told: argparse.Namespace) -> int:
+    with _client(told) as client:
+        _work(client.rekey())
+    return DONE
+
+
+def _erase(told: argparse.Namespace) -> int:
+    if not told.all and not told.conversation:
+        raise Trouble("name a conversation; nothing was changed")
+    with _client(told) as client:
+        if told.all:
+            stats = client.stats()
+            receipt = {"files": 1, "conversations": stats.conversations,
+                       "messages": stats.messages, "file_bytes": stats.file_bytes}
+            client.wipe()
+        else:
+            work = client.rekey(told.conversation)
+            _work(work)
+            receipt = dataclasses.asdict(typing.cast(Receipt, work.receipt()))
+        print(json.dumps(receipt))
+    return DONE
+
+
 def _limit(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= _HITS_MAX:
         raise argparse.ArgumentTypeError(f"a number from 1 to {_HITS_MAX:,} is needed")
@@ -376,6 +401,14 @@ def _parser() -> argparse.ArgumentParser:
     one = commands.add_parser("remove-key", parents=[each], help="removes a key")
     one.add_argument("slot", type=int, metavar="NUMBER", help="as slots lists it")
     one.set_defaults(run=_remove)
+    one = commands.add_parser("rekey", parents=[each],
+                              help="seals the file anew; removed keys open nothing of it")
+    one.set_defaults(run=_rekey)
+    one = commands.add_parser("erase", parents=[each], help="erases so that no key reads it")
+    what = one.add_mutually_exclusive_group(required=True)
+    what.add_argument("--conversation", help="with the user's own work in it")
+    what.add_argument("--all", action="store_true", help="the file")
+    one.set_defaults(run=_erase)
     return parser
 
 
