@@ -71,8 +71,10 @@ def late(w):
 def hindered(w):
     """A client of a file beside which another one lies."""
     client = connected(w)
-    with tideline.Client(f"{w.path}-new", KEY, user_id=USER):
-        return client
+    apart = pathlib.Path(w.folder, "another")
+    tideline.Client(apart, KEY, user_id=USER).close()
+    apart.rename(f"{w.path}-new")
+    return client
 
 
 def nothing_erased(w, h):

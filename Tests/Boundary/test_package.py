@@ -91,7 +91,7 @@ class Reasons(unittest.TestCase):
     def test_a_folder_that_is_missing_is_told(self):
         self.assertEqual(
             self.said(tideline.Client, "/nowhere/file", KEY, user_id="me"),
-            "the file cannot be opened: no folder, no permission or no possible name (code 14) "
+            "the file cannot be opened; no folder, no permission or no possible name (code 14) "
             "(TL_E_STORAGE)")
 
     def test_the_part_of_a_send_that_is_wrong_is_named(self):

@@ -58,7 +58,7 @@ extension Failure {
     switch code & 0xFF {
     case 8: return ("this user may not write the file, or not in its folder", code)
     case 14:
-      return ("the file cannot be opened: no folder, no permission or no possible name", code)
+      return ("the file cannot be opened; no folder, no permission or no possible name", code)
     default: return ("SQLite or the file system refused", code)
     }
   }

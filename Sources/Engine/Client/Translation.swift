@@ -47,7 +47,7 @@ extension Failure {
     case .linked: self = .linked
     case .notFound: self = .notFound("there is no file at path")
     case .exists: self = .invalid("a file, or its log, is at path already")
-    case .reserved: self = .invalid("a path may not end in -new, -own or -wal")
+    case .reserved: self = .invalid("the end of path is that of a file beside another one")
     case .replaced: self = .mismatch("the file is another one than before, or an older copy")
     case .full: self = .noRoomOnDisk
     case .io(let code): self = .storage(code)

@@ -3,6 +3,7 @@
 /// The data key is random and lives in the file, wrapped by the host's key. What
 /// seals pages, frames and the header are keys derived from it, one for each
 /// purpose, so that a unit of one kind can never pass for another.
+internal import CSQLite
 internal import CSodium
 
 // Written once in `init`, read-only memory afterwards, so it may be shared.
@@ -96,9 +97,16 @@ extension KeyMemory {
       }
     }
 
-    /// What this secret and the public part of another one have in common (X25519).
-    func agree(with part: [UInt8]) -> Wrapping? {
-      unsafe Wrapping { out in unsafe crypto_scalarmult(out, block, part) == 0 }
+    /// What this secret and the public part of another one have in common (X25519); nil where that
+    /// is a point that has nothing in common with any secret.
+    func agree(with part: [UInt8]) throws(VaultFailure) -> Wrapping? {
+      var isPoint = false
+      let shared = unsafe Wrapping { out in
+        isPoint = unsafe crypto_scalarmult(out, block, part) == 0
+        return true
+      }
+      guard let shared else { throw .io(SQLITE_NOMEM) }
+      return isPoint ? shared : nil
     }
 
     /// The public part of this secret.

@@ -59,7 +59,7 @@ struct KeySlot: Equatable, Sendable {
       unsafe randombytes_buf(out, FileFormat.keyBytes)
       return true
     }
-    guard let once, let wrapping = once.agree(with: part)?.derive(once.part + part) else {
+    guard let once, let wrapping = try once.agree(with: part)?.derive(once.part + part) else {
       throw .io(SQLITE_NOMEM)
     }
     randomize(Self.nonceOffset..<Self.wrappedOffset)
@@ -116,9 +116,9 @@ struct KeySlot: Equatable, Sendable {
     var wrapping = try wrappingKey(key)
     if once.contains(where: { $0 != 0 }) {
       guard let secret = wrapping.derive(Self.secretMessage) else { throw .io(SQLITE_NOMEM) }
-      // Points that have nothing in common with any secret are refused.
-      guard let shared = secret.agree(with: once)?.derive(once + secret.part) else { return nil }
-      wrapping = shared
+      guard let shared = try secret.agree(with: once) else { return nil }
+      guard let derived = shared.derive(once + secret.part) else { throw .io(SQLITE_NOMEM) }
+      wrapping = derived
     }
     let bound = bound(to: file)
     let nonce = Array(bytes[Self.nonceOffset..<Self.wrappedOffset])
