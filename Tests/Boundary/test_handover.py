@@ -339,6 +339,24 @@ class HandOver(unittest.TestCase):
             return self.client()
         self.assertEqual(texts(tideline.when_free(self.path, take)), [])
 
+    def test_who_waits_for_a_file_that_has_no_name_yet_waits_on(self):
+        """Another process makes it: it is locked, and there is nothing to watch."""
+        self.client().close()
+        unfinished = self.path + "-new"
+        os.rename(self.path, unfinished)
+        tries = []
+
+        def take():
+            tries.append(1)
+            if len(tries) == 3:
+                os.rename(unfinished, self.path)
+            elif len(tries) < 3:
+                raise tideline.LockedError(tideline.Status.LOCKED, "it is being made")
+            return self.client()
+
+        self.assertEqual(texts(tideline.when_free(self.path, take)), [])
+        self.assertEqual(len(tries), 3)
+
     def test_a_backup_under_way_is_removed(self):
         client = self.client()
         client.send("c", "one")

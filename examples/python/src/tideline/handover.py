@@ -17,6 +17,8 @@ from .errors import LockedError, NotFoundError, Status, check
 _T = TypeVar("_T")
 #: Not every file system says that a file was closed: it is looked at this often all the same.
 LOOK_S = 1.0
+#: While another process makes the file it has no name yet that could be watched.
+MAKING_S = 0.01
 
 
 def file_watch(path: str | os.PathLike[str]) -> int:
@@ -42,26 +44,24 @@ def when_free(
         LockedError: Another process had the file all the time.
     """
     ends = None if timeout is None else time.monotonic() + timeout
-    try:
-        watch = file_watch(path)
-    except NotFoundError:
-        try:
-            return take()
-        except LockedError:
-            # Another process made it meanwhile.
-            watch = file_watch(path)
+    watch: int | None = None
     try:
         while True:
+            if watch is None:
+                with contextlib.suppress(NotFoundError):
+                    watch = file_watch(path)
             try:
                 return take()
             except LockedError:
-                left = LOOK_S if ends is None else min(LOOK_S, ends - time.monotonic())
+                look = MAKING_S if watch is None else LOOK_S
+                left = look if ends is None else min(look, ends - time.monotonic())
                 if left <= 0:
                     raise
-                if select.select([watch], [], [], left)[0]:
-                    os.read(watch, 4_096)
+            for ready in select.select([] if watch is None else [watch], [], [], left)[0]:
+                os.read(ready, 4_096)
     finally:
-        os.close(watch)
+        if watch is not None:
+            os.close(watch)
 
 
 @contextlib.contextmanager
