@@ -30,7 +30,7 @@ DIST := out/dist
 
 SIM := .build-test/debug/tideline-sim
 # Swift Testing would walk the stack at each error that is thrown: see Scripts/stages.py.
-TESTS := TL_TESTED=1 SWT_SWIFT_ERROR_BACKTRACING_ENABLED=0 $(SWIFT) test --scratch-path .build-test -j $(JOBS)
+TESTS := TL_TESTED=1 SWT_SWIFT_ERROR_BACKTRACING_ENABLED=0 $(SWIFT) test --disable-index-store --scratch-path .build-test -j $(JOBS)
 
 .DEFAULT_GOAL := lib
 .PHONY: storage storage-setup lib setup check quick nightly fmt format tidy tables header build test symbols abi \
@@ -86,7 +86,7 @@ header: setup
 ## Tests and simulator in one build: optimised, and a changed file is compiled alone.
 test-build: setup
 	@sh Scripts/stale.sh .build-test
-	TL_TESTED=1 $(SWIFT) build --build-tests --scratch-path .build-test -j $(JOBS)
+	TL_TESTED=1 $(SWIFT) build --build-tests --disable-index-store --scratch-path .build-test -j $(JOBS)
 
 build: test-build
 
@@ -145,7 +145,7 @@ asan: setup
 ## The Swift tests under AddressSanitizer.
 asan-swift: setup
 	@sh Scripts/stale.sh .build-asan
-	TL_SANITIZE=1 $(SWIFT) build --build-tests --sanitize=address --scratch-path .build-asan -j $(JOBS)
+	TL_SANITIZE=1 $(SWIFT) build --build-tests --disable-index-store --sanitize=address --scratch-path .build-asan -j $(JOBS)
 	SWT_SWIFT_ERROR_BACKTRACING_ENABLED=0 SWIFT_BACKTRACE=enable=no ASAN_OPTIONS=detect_leaks=0 \
 	  .build-asan/debug/tidelinePackageTests.xctest --testing-library swift-testing
 
@@ -212,7 +212,7 @@ swift-boundary: lib
 	@$(PYTHON) Scripts/swift_boundary.py $(LIB) --jobs $(JOBS)
 
 sim-bin: setup
-	TL_TESTED=1 $(SWIFT) build --product tideline-sim --scratch-path .build-test -j $(JOBS)
+	TL_TESTED=1 $(SWIFT) build --product tideline-sim --disable-index-store --scratch-path .build-test -j $(JOBS)
 
 ## One seed, replayed exactly.
 sim: sim-bin

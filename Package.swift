@@ -70,12 +70,27 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .testTarget(name: name, dependencies: dependencies)
 }
 
+/// `TL_TESTS=StoreTests,SIM` builds these tests, the simulator, and what they need.
+func needed(_ targets: [Target]) -> [Target] {
+  guard let wanted = Context.environment["TL_TESTS"], !wanted.isEmpty else { return targets }
+  var names = Set(wanted.split(separator: ",").map { $0 == "SIM" ? "tideline-sim" : String($0) })
+  names.insert("Library")
+  var count = 0
+  while count < names.count {
+    count = names.count
+    for target in targets where names.contains(target.name) {
+      for case .byNameItem(let name, _) in target.dependencies { names.insert(name) }
+    }
+  }
+  return targets.filter { names.contains($0.name) }
+}
+
 let package = Package(
   name: "tideline",
   products: [
     .library(name: "tideline", type: .dynamic, targets: ["Library"])
   ] + benchmarks,
-  targets: [
+  targets: needed([
     // What only C can say.
     .target(name: "CTideline", path: "Include", publicHeadersPath: "."),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
@@ -159,6 +174,6 @@ let package = Package(
     tests("SimulatorTests", ["Simulator", "TestSupport"]),
     tests("BookTests", ["Book", "BookSupport", "Base"]),
     tests("ServerTests", ["ReferenceServer"]),
-  ],
+  ]),
   swiftLanguageModes: [.v6]
 )

@@ -62,7 +62,9 @@ def main():
     print(f"tests: {', '.join(sorted(tests)) or 'none of their own'}", flush=True)
     built = ("build",)
     swift = sorted(tests - {"C"})
-    run = [Stage("build", make("test-build", jobs=arguments.jobs)),
+    # Only what is run is built.
+    needed = {"TL_TESTS": ",".join([*swift, "SIM"])}
+    run = [Stage("build", make("test-build", jobs=arguments.jobs), environment=needed),
            Stage("100 seeds", simulator("run", "--seeds", 100, "--worlds", "mix",
                                         jobs=1), stages.count_last, built)]
     if swift:
