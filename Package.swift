@@ -70,11 +70,15 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .testTarget(name: name, dependencies: dependencies)
 }
 
-/// `TL_TESTS=StoreTests,SIM` builds these tests, the simulator, and what they need.
+/// `TL_TESTS=StoreTests,SIM` builds these tests, the simulator, and what they need; `LIB` is the
+/// shared library.
+let wanted = Context.environment["TL_TESTS"].map { names in
+  names.split(separator: ",").map { ["SIM": "tideline-sim", "LIB": "Library"][$0] ?? String($0) }
+}
+
 func needed(_ targets: [Target]) -> [Target] {
-  guard let wanted = Context.environment["TL_TESTS"], !wanted.isEmpty else { return targets }
-  var names = Set(wanted.split(separator: ",").map { $0 == "SIM" ? "tideline-sim" : String($0) })
-  names.insert("Library")
+  guard let wanted else { return targets }
+  var names = Set(wanted)
   var count = 0
   while count < names.count {
     count = names.count
@@ -85,11 +89,13 @@ func needed(_ targets: [Target]) -> [Target] {
   return targets.filter { names.contains($0.name) }
 }
 
+let library: [Product] =
+  wanted.map { $0.contains("Library") } == false
+  ? [] : [.library(name: "tideline", type: .dynamic, targets: ["Library"])]
+
 let package = Package(
   name: "tideline",
-  products: [
-    .library(name: "tideline", type: .dynamic, targets: ["Library"])
-  ] + benchmarks,
+  products: library + benchmarks,
   targets: needed([
     // What only C can say.
     .target(name: "CTideline", path: "Include", publicHeadersPath: "."),

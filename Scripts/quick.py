@@ -63,7 +63,7 @@ def main():
     built = ("build",)
     swift = sorted(tests - {"C"})
     # Only what is run is built.
-    needed = {"TL_TESTS": ",".join([*swift, "SIM"])}
+    needed = {"TL_TESTS": ",".join([*swift, "SIM", *(["LIB"] if "C" in tests else [])])}
     run = [Stage("build", make("test-build", jobs=arguments.jobs), environment=needed),
            Stage("100 seeds", simulator("run", "--seeds", 100, "--worlds", "mix",
                                         jobs=1), stages.count_last, built)]
