@@ -99,9 +99,8 @@ private struct Edit {
 
   private mutating func takeKeys(_ upserted: [RowKey]) {
     var keys = upserted
-    if keys.count > 1 {
-      keys.order { ($0.number, $0.revision) < ($1.number, $1.revision) }
-    }
+    // Here and in `insertComing` not by `order`, whose calls were 15 % of a jump.
+    if keys.count > 1 { keys.sort { ($0.number, $0.revision) < ($1.number, $1.revision) } }
     // One id is one row: the state that is told now takes it over.
     for key in keys {
       list.work += 1
@@ -178,8 +177,8 @@ private struct Edit {
   }
 
   private mutating func insertComing() {
-    coming.order {
-      list.slots[Int($0)].item.position < list.slots[Int($1)].item.position
+    if coming.count > 1 {
+      coming.sort { list.slots[Int($0)].item.position < list.slots[Int($1)].item.position }
     }
     var next = 0
     while next < coming.count {

@@ -67,7 +67,7 @@ enum HeaderFile {
     for place in places {
       let start = Int(place)
       let end = min(start + FileFormat.copyBytes, bytes.count)
-      if start > end || bytes[start..<end] != newest.bytes[...] { return (newest, place) }
+      if start > end || Array(bytes[start..<end]) != newest.bytes { return (newest, place) }
     }
     return (newest, nil)
   }
