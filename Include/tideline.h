@@ -2369,6 +2369,27 @@ TL_API TL_CHECK tl_status tl_work_receipt(tl_work *work, tl_receipt *out);
 TL_API TL_CHECK tl_status
 tl_salvage(const tl_client_config *config, tl_view path, tl_work **out);
 
+/** Gives the work that decrypts each page of the file, and so finds damage before a screen does
+    (docs/howto/backup.md). Progress is in pages. A step reads a MiB at most; other calls go on.
+    @param heal Not 0: the last step makes gaps of what was lost, in one call that lasts as long as
+        reading the file. 0: nothing is changed.
+    @return #TL_E_UNSUPPORTED (in memory; `heal` on a storage), #TL_E_STORAGE. */
+TL_API TL_CHECK tl_status tl_client_check(tl_client *client, int32_t heal, tl_work **out);
+
+/// What #tl_client_check has found.
+typedef struct tl_checked {
+  uint32_t struct_size;
+  uint32_t is_healed;
+  uint64_t pages;          ///< Of 4,096 bytes; those that wait in the log are not counted.
+  uint64_t damaged;        ///< Pages that cannot be decrypted.
+  uint64_t messages;       ///< Kept, once healed; else 0, as the next.
+  uint64_t operations;
+} tl_checked;
+
+/** Says what a #tl_client_check has found.
+    @return #TL_NONE (not done yet, or other work). */
+TL_API TL_CHECK tl_status tl_work_checked(tl_work *work, tl_checked *out);
+
 /// Counters, and limits in use now. Those of frames and requests count since the opening.
 typedef struct tl_stats {
   uint32_t struct_size;

@@ -13,6 +13,7 @@ from statuses_find import on_client
 IMPORT, IMPORTED, BAD, EXPORT = (
     "tl_client_import", "tl_client_imported", "tl_client_import_bad", "tl_client_export")
 BACKUP, REKEY, RECEIPT = "tl_client_backup", "tl_client_rekey", "tl_work_receipt"
+CHECK, CHECKED = "tl_client_check", "tl_work_checked"
 NAME = "old"
 
 
@@ -88,6 +89,17 @@ def second(w):
     return w.keep(client.rekey())._handle, 0, w.struct(c.Progress)
 
 
+def checking(w, h):
+    return h, 0, w.out()
+
+
+def checked(w, is_done, kind="struct"):
+    work = w.keep(connected(w).check())
+    while is_done and not work.step().is_done:
+        pass
+    return work._handle, getattr(w, kind)(c.Checked)
+
+
 def receipt(w, is_done, kind="struct"):
     work = w.keep(connected(w).rekey())
     while is_done and not work.step().is_done:
@@ -141,5 +153,15 @@ gives(RECEIPT, "TL_E_TOO_NEW", "a longer struct whose tail is not zero",
       lambda w: receipt(w, True, "longer"))
 UNREACHED[RECEIPT, "TL_E_CLOSED"] = "it reads what the work has done"
 gives(RECEIPT, "TL_E_INVALID", "NULL for the work", lambda w: (None, w.struct(c.Receipt)))
+on_client(CHECK, lambda w, h: (0, w.out()), connected)
+gives(CHECK, "TL_E_UNSUPPORTED", "a client in memory",
+      call(CHECK, empty, lambda w, h: (0, w.out())))
+gives(CHECKED, "TL_OK", "it is done", lambda w: checked(w, True))
+gives(CHECKED, "TL_NONE", "it is not done", lambda w: checked(w, False))
+gives(CHECKED, "TL_E_TOO_NEW", "a longer struct whose tail is not zero",
+      lambda w: checked(w, True, "longer"))
+UNREACHED[CHECK, "TL_E_STORAGE"] = "it asks how long the open file is"
+UNREACHED[CHECKED, "TL_E_CLOSED"] = "it reads what the work has found"
+gives(CHECKED, "TL_E_INVALID", "NULL for the work", lambda w: (None, w.struct(c.Checked)))
 for function in (IMPORTED, BAD, EXPORT):
     UNREACHED[function, "TL_E_STORAGE"] = "what it needs is in memory by then"

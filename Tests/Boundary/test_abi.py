@@ -49,7 +49,8 @@ class Layout(unittest.TestCase):
                  "tl_policy_question": c.PolicyQuestion, "tl_policy_choice": c.PolicyChoice,
                  "tl_import": c.Import, "tl_imported": c.Imported, "tl_unsearched": c.Unsearched,
                  "tl_export": c.Export, "tl_bad_line": c.BadLine, "tl_key": c.Key,
-                 "tl_key_slot": c.KeySlot, "tl_receipt": c.Receipt}
+                 "tl_key_slot": c.KeySlot, "tl_receipt": c.Receipt,
+                 "tl_checked": c.Checked}
         seen = set()
         for part in text.split("\nstruct ")[1:]:
             head, *fields = part.splitlines()

@@ -679,7 +679,7 @@ class Aio(unittest.IsolatedAsyncioTestCase):
         """All but what connection, iterators and `async with` do; long work is by `call`."""
         turn = {"connected", "disconnected", "connection_dead", "receive", "next_frame", "frames",
                 "frame_sent", "advance", "fileno", "sync_status", "cancel"}
-        work = {"backup", "export", "import_messages", "import_bad", "imported", "purge",
+        work = {"backup", "check", "export", "import_messages", "import_bad", "imported", "purge",
                 "rekey", "search_build", "search_check", "search_switch", "unsearched"}
         for awaited, plain, others in (
                 (tideline.aio.Client, tideline.Client, turn | work),

@@ -203,5 +203,78 @@ class Salvage(unittest.TestCase):
         self.assertEqual([one.name for one in self.folder.iterdir()], ["eva.tideline"])
 
 
+class Check(unittest.TestCase):
+    """A look at each page of an open file."""
+
+    setUp, open, filled = Backup.setUp, Backup.open, Salvage.filled
+
+    def checked(self, client, heal=False):
+        work = client.check(heal)
+        self.assertIsNone(work.checked())
+        finish(work)
+        self.assertIsNone(work.receipt())
+        return work.checked()
+
+    def harm(self, *pages):
+        changed = bytearray(self.file.read_bytes())
+        for page in pages:
+            changed[8_192 + page * 4_096] ^= 1
+        self.file.write_bytes(changed)
+        return (len(changed) - 8_192) // 4_096
+
+    def test_a_sound_file(self):
+        self.filled()
+        pages = self.harm()
+        with self.open() as client:
+            found = self.checked(client)
+            self.assertEqual((found.pages, found.damaged, found.is_healed), (pages, 0, False))
+            # What only the log has is sound, too.
+            imported(client, "new", range(3_000, 6_000))
+            self.assertEqual(self.checked(client, heal=True).damaged, 0)
+            self.assertFalse(self.checked(client, heal=True).is_healed)
+
+    def test_damaged_pages_are_counted_and_healed(self):
+        sent, before = self.filled()
+        pages = self.harm()
+        # None of them is needed to open the file.
+        harmed = range(60, pages, 7)
+        self.harm(*harmed)
+        with self.open() as client:
+            found = self.checked(client)
+            self.assertEqual((found.pages, found.damaged), (pages, len(harmed)))
+            self.assertEqual(self.checked(client).damaged, len(harmed))
+            found = self.checked(client, heal=True)
+            self.assertEqual((found.damaged, found.is_healed), (len(harmed), True))
+            kept = texts(client)
+            # The one that is not sent is shown, and no message yet.
+            self.assertEqual(found.messages, len(kept) - 1)
+            self.assertEqual(found.operations, len(client.operations()))
+            self.assertLess(set(kept), set(before))
+            self.assertGreater(len(kept), len(before) // 2)
+            self.assertFalse(client.messages("c", limit=10_000).coverage.whole)
+            self.assertEqual(self.checked(client).damaged, 0)
+        with self.open() as client:
+            self.assertEqual((self.checked(client).damaged, texts(client)), (0, kept))
+
+    def test_a_page_that_is_newer_in_the_log(self):
+        self.filled()
+        with self.open() as client:
+            self.harm(0)
+            self.assertEqual(self.checked(client).damaged, 1)
+            # Page 1 says how many pages there are, so it is written where the file grows.
+            imported(client, "new", range(3_000, 3_400))
+            self.assertEqual(self.checked(client).damaged, 0)
+
+    def test_refusals(self):
+        with tideline.Client(None, user_id="me") as client, \
+                self.assertRaises(tideline.UnsupportedError):
+            client.check()
+        client = self.open()
+        work = client.check()
+        client.close()
+        with self.assertRaises(tideline.ClosedError):
+            work.step()
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -102,14 +102,15 @@ class Storages(unittest.TestCase):
     def test_a_client_keeps_all_in_a_dict(self):
         storage = DictStorage()
         with opened(storage) as client:
-            client.send("c", "one")
+            client.send("c", "not to be read")
             window = client.window("c")
             window.poll()
         with opened(storage) as client:
-            self.assertEqual(texts(client), ["one"])
+            self.assertEqual(texts(client), ["not to be read"])
         self.assertEqual({name for name, _ in storage.objects}, {"eva"})
+        # A word of three letters is in so many random bytes once in two hundred runs.
         for data in storage.objects.values():
-            self.assertNotIn(b"one", bytes(data))
+            self.assertNotIn(b"not to be read", bytes(data))
 
     def test_the_dict_outlives_its_process_in_a_file(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -193,6 +194,20 @@ class Storages(unittest.TestCase):
             client.close()
         except tideline.TidelineError as error:
             self.assertIn(type(error), (tideline.StorageError, tideline.FullError))
+
+    def test_a_damaged_page_is_found_and_not_healed(self):
+        storage = DictStorage()
+        with opened(storage) as client:
+            client.draft("c", "a draft")
+        with opened(storage) as client:
+            with self.assertRaises(tideline.UnsupportedError):
+                client.check(heal=True)
+            for harmed in (0, 1):
+                work = client.check()
+                while not work.step().is_done:
+                    pass
+                self.assertEqual(work.checked().damaged, harmed)
+                storage.objects["eva", int(tideline.Object.MAIN)][-100] ^= 1
 
     def test_a_mirror_has_what_the_client_has(self):
         """Also where a crash has taken back what the mirror had taken already."""

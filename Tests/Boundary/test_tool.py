@@ -100,6 +100,21 @@ class Tool(unittest.TestCase):
         code, out, _ = self.run_tool("export", "--conversation", "other")
         self.assertEqual([json.loads(one)["message_id"] for one in out.splitlines()], ["m900"])
 
+    def test_check(self):
+        code, out, _ = self.run_tool("check")
+        self.assertEqual(code, 0)
+        self.assertRegex(out, r"^\d+ pages, all sound$")
+        changed = bytearray(self.file.read_bytes())
+        changed[-4_000] ^= 1
+        self.file.write_bytes(changed)
+        code, _, error = self.run_tool("check")
+        self.assertEqual(code, 3)
+        self.assertIn("1 of ", error)
+        code, out, _ = self.run_tool("check", "--heal")
+        self.assertEqual(code, 0)
+        self.assertIn(", 1 of them healed", out)
+        self.assertEqual(self.run_tool("check")[0], 0)
+
     def test_rekey_and_erase(self):
         before = self.file.read_bytes()[16:32]
         code, out, _ = self.run_tool("rekey")

@@ -45,6 +45,33 @@ public func tl_client_rekey(
   }
 }
 
+@implementation @_cdecl("tl_client_check")
+public func tl_client_check(
+  _ client: OpaquePointer?, _ heal: Int32, _ out: UnsafeMutablePointer<OpaquePointer?>?
+) -> tl_status {
+  unsafe out?.pointee = nil
+  return unsafe boundary(client) { client throws(Failure) in
+    guard let out = unsafe out else { throw .invalid("out is NULL") }
+    unsafe out.pointee = Handle.new(try Checking.start(client, heals: heal != 0))
+    return status(TL_OK)
+  }
+}
+
+@implementation @_cdecl("tl_work_checked")
+public func tl_work_checked(
+  _ work: OpaquePointer?, _ out: UnsafeMutablePointer<tl_checked>?
+) -> tl_status {
+  boundary { () throws(Failure) in
+    guard let found = try unsafe Handle.work(work).checked else { return status(TL_NONE) }
+    try unsafe write(out) { () throws(Failure) in
+      tl_checked(
+        struct_size: 0, is_healed: found.isHealed ? 1 : 0, pages: found.pages,
+        damaged: found.damaged, messages: found.messages, operations: found.operations)
+    }
+    return status(TL_OK)
+  }
+}
+
 @implementation @_cdecl("tl_work_receipt")
 public func tl_work_receipt(
   _ work: OpaquePointer?, _ out: UnsafeMutablePointer<tl_receipt>?

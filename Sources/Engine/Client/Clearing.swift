@@ -16,10 +16,11 @@ extension Client {
   // MARK: Beside damage
 
   /// Writes what the sound pages of the file say over all of it.
-  package func heal() throws(Failure) {
+  @discardableResult func heal() throws(Failure) -> Salvaged {
     try input { engine, now throws(Failure) in
-      try engine.heal()
+      let found = try engine.heal()
       engine.pump(now)
+      return found
     }
   }
 

@@ -11,10 +11,23 @@ protocol WorkBody: Sendable {
   func progress() throws(Failure) -> WorkProgress
   /// What it has erased, once all is done; nil of other work.
   var receipt: RekeyReceipt? { get }
+  /// What a check of the file has found, once all is done; nil of other work.
+  var checked: FileCheck? { get }
 }
 
 extension WorkBody {
   var receipt: RekeyReceipt? { nil }
+  var checked: FileCheck? { nil }
+}
+
+/// What a check of the file has found.
+package struct FileCheck: Sendable {
+  package var pages: UInt64
+  package var damaged: UInt64
+  /// Its damage is healed; the next two are kept then.
+  package var isHealed = false
+  package var messages: UInt64 = 0
+  package var operations: UInt64 = 0
 }
 
 /// What a new data key has made unreadable.
@@ -60,4 +73,7 @@ package final class Work: Sendable {
 
   /// Nil before the end.
   package var receipt: RekeyReceipt? { body.receipt }
+
+  /// Nil before the end.
+  package var checked: FileCheck? { body.checked }
 }

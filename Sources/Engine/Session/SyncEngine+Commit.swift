@@ -114,7 +114,7 @@ extension SyncEngine {
 
   /// Writes what the sound pages of the file say over all of it. What was lost is a gap, which
   /// syncs fill.
-  func heal() throws(Failure) {
+  @discardableResult func heal() throws(Failure) -> Salvaged {
     let found = try storing { () throws(StoreFailure) in
       let found = try store.heal()
       outbox.load(
@@ -128,6 +128,7 @@ extension SyncEngine {
     lastLSN = store.lsn
     forgetStored()
     report.tellHost()
+    return found
   }
 
   /// What memory knew of stored rows is forgotten, and syncs begin again.

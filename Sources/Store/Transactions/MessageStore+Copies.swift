@@ -149,4 +149,27 @@ extension MessageStore {
   package var rotationProgress: (done: UInt64, total: UInt64)? {
     writer.withLock { $0.rotation?.progress }
   }
+
+  // MARK: A look at each page
+
+  /// It has a file, and is no storage of the host's.
+  package var isFile: Bool { vault?.isFile ?? false }
+
+  /// A walk over the pages of the file; nil in memory.
+  package func pageCheck() throws(StoreFailure) -> PageCheck? {
+    guard let vault else { return nil }
+    return try gate.enter { () throws(StoreFailure) in
+      do throws(VaultFailure) { return try vault.pageCheck() } catch { throw StoreFailure(error) }
+    }
+  }
+
+  /// Reads a slice; true when all pages were read.
+  package func step(_ check: PageCheck) throws(StoreFailure) -> Bool {
+    try gate.enter { () throws(StoreFailure) in
+      try writer.withLock { (writer) throws(StoreFailure) in
+        guard writer.connection != nil else { throw ended }
+        do throws(VaultFailure) { return try check.step() } catch { throw StoreFailure(error) }
+      }
+    }
+  }
 }

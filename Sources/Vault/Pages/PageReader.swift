@@ -25,13 +25,24 @@ package final class PageReader {
       log = try unsafe BaseFile(core.base, logPath, create: false)
     }
     self.log = log
+    try begin()
+    if let committed = try readLog() { count = Int(clamping: committed) }
+  }
+
+  /// Those of the main file alone.
+  init(mainFileOf core: VaultCore) throws(VaultFailure) {
+    self.core = core
+    log = nil
+    try begin()
+  }
+
+  private func begin() throws(VaultFailure) {
     unsafe bound.withUnsafeMutableBufferPointer { bound in
       guard let start = bound.baseAddress else { return }
       unsafe UnitCipher.bind(start, fileId: core.fileId)
     }
     let pages = (try core.mainFile.size() &- Int64(FileFormat.pagesOffset))
     count = Int(clamping: max(0, pages) / Int64(FileFormat.pageBytes))
-    if let committed = try readLog() { count = Int(clamping: committed) }
   }
 
   /// The text of a page, without its reserved bytes; nil where it does not open.

@@ -67,4 +67,16 @@ import Tideline
       #expect(try client.messages("c").isEmpty)
     }
   }
+
+  @Test func aSoundFileIsCalledSound() throws {
+    try withFile { path in
+      let client = try caughtUp((1...9).map { message($0) }, Client.Options(path: path, key: key))
+      let work = try client.checkPages(heal: true)
+      while try work.step(ms: 0).is_done == 0 {}
+      let found = try work.checked()
+      #expect(found.pages > 0)
+      #expect(found.damaged == 0)
+      #expect(found.is_healed == 0)
+    }
+  }
 }

@@ -34,6 +34,14 @@ public struct Work: ~Copyable {
     return out
   }
 
+  /// What a check of the file has found.
+  public func checked() throws -> tl_checked {
+    var out = tl_checked()
+    out.struct_size = size(tl_checked.self)
+    try check(tl_work_checked(handle, &out))
+    return out
+  }
+
   /// What a new data key has made unreadable.
   public func receipt() throws -> tl_receipt {
     var out = tl_receipt()

@@ -99,6 +99,13 @@ extension Client {
     return Work(try handed(out))
   }
 
+  /// Decrypts each page of the file.
+  public func checkPages(heal: Bool) throws -> Work {
+    var out: OpaquePointer?
+    try check(tl_client_check(handle, heal ? 1 : 0, &out))
+    return Work(try handed(out))
+  }
+
   /// Erases a conversation, and seals the file anew.
   public func rekey(erasing conversation: String) throws -> Work {
     var out: OpaquePointer?

@@ -51,6 +51,7 @@ from .errors import (
 )
 from .find import (
     Asked,
+    Checked,
     Counted,
     Found,
     Hit,
@@ -141,6 +142,7 @@ __all__ = [
     "Change",
     "ChangeKind",
     "Changes",
+    "Checked",
     "Client",
     "ClosedError",
     "CodeError",

@@ -1201,6 +1201,19 @@ class Receipt(ctypes.Structure):
     ]
 
 
+class Checked(ctypes.Structure):
+    """``tl_checked``."""
+
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("is_healed", c_uint32),
+        ("pages", c_uint64),
+        ("damaged", c_uint64),
+        ("messages", c_uint64),
+        ("operations", c_uint64),
+    ]
+
+
 class Stats(ctypes.Structure):
     """``tl_stats``."""
 
@@ -1389,6 +1402,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tl_client_backup": (c_int32, [c_void_p, View, POINTER(c_void_p)]),
     "tl_client_cancel": (c_int32, [c_void_p, c_uint64]),
     "tl_client_changes": (c_int32, [c_void_p, c_uint64, c_uint32, POINTER(c_void_p)]),
+    "tl_client_check": (c_int32, [c_void_p, c_int32, POINTER(c_void_p)]),
     "tl_client_clear": (c_int32, [c_void_p]),
     "tl_client_connected": (c_int32, [c_void_p]),
     "tl_client_connection_dead": (c_int32, [c_void_p]),
@@ -1498,6 +1512,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tl_window_show": (c_int32, [c_void_p, c_uint32, c_uint32]),
     "tl_window_state": (c_int32, [c_void_p, POINTER(WindowStatus)]),
     "tl_window_trim": (c_int32, [c_void_p, c_uint32, c_uint32]),
+    "tl_work_checked": (c_int32, [c_void_p, POINTER(Checked)]),
     "tl_work_receipt": (c_int32, [c_void_p, POINTER(Receipt)]),
     "tl_work_step": (c_int32, [c_void_p, c_uint32, POINTER(Progress)]),
     "tl_abi": (c_uint32, []),

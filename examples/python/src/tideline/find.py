@@ -123,6 +123,18 @@ class Receipt:
     file_bytes: int
 
 
+@dataclasses.dataclass(frozen=True)
+class Checked:
+    """What ``check`` has found: ``tl_checked``. ``messages`` and ``operations`` are those that are
+    kept, once the file is healed."""
+
+    is_healed: bool
+    pages: int
+    damaged: int
+    messages: int
+    operations: int
+
+
 class Work:
     """Work that takes long, in steps. What is done is kept; another one goes on from there."""
 
@@ -150,6 +162,13 @@ class Work:
         if check(c.library.tl_work_receipt(self._handle, ctypes.byref(out))) == Status.NONE:
             return None
         return Receipt(**{name: getattr(out, name) for name, *_ in c.Receipt._fields_[1:]})
+
+    def checked(self) -> Checked | None:
+        """What ``check`` has found; None before its end, and of other work."""
+        out = c.Checked(ctypes.sizeof(c.Checked))
+        if check(c.library.tl_work_checked(self._handle, ctypes.byref(out))) == Status.NONE:
+            return None
+        return Checked(bool(out.is_healed), out.pages, out.damaged, out.messages, out.operations)
 
 
 class Finds:

@@ -227,6 +227,13 @@ class Keeps:
         check(c.library.tl_client_backup(self._handle, c.view(text), ctypes.byref(handle)))
         return Work(self, handle)
 
+    def check(self, heal: bool = False) -> Work:
+        """Gives the work that decrypts each page of the file; ``work.checked()`` says what it has
+        found. With ``heal`` its last step makes gaps of what was lost."""
+        handle = ctypes.c_void_p()
+        check(c.library.tl_client_check(self._handle, heal, ctypes.byref(handle)))
+        return Work(self, handle)
+
     def rekey(self, erase: str = "") -> Work:
         """Erases a conversation, and gives the work that seals the file anew under a new data key.
         The same keys open it. When it is done, none opens what was erased; ``work.receipt()`` says

@@ -25,7 +25,7 @@ from typing import Any, BinaryIO, TextIO
 from ._words import moment
 from .client import KEY_BYTES, Client, key_file, version
 from .errors import TidelineError
-from .find import Asked, Receipt, Work
+from .find import Asked, Checked, Receipt, Work
 from .salvage import salvage
 from .slots import KeyKind, KeySlot, Secret, keys, recovery_code
 from .values import Capabilities, Message, Profile
@@ -201,6 +201,19 @@ def _export(told: argparse.Namespace) -> int:
 def _backup(told: argparse.Namespace) -> int:
     with _client(told) as client:
         _work(client.backup(told.target))
+    return DONE
+
+
+def _check(told: argparse.Namespace) -> int:
+    with _client(told) as client:
+        work = client.check(told.heal)
+        _work(work)
+        found = typing.cast(Checked, work.checked())
+    if found.damaged and not found.is_healed:
+        raise Trouble(f"{found.damaged} of {found.pages} pages are damaged: --heal makes gaps of "
+                      "what they had, which the server fills")
+    healed = f", {found.damaged} of them healed" if found.is_healed else ", all sound"
+    print(f"{found.pages} pages{healed}")
     return DONE
 
 
@@ -381,6 +394,10 @@ def _parser() -> argparse.ArgumentParser:
     one = commands.add_parser("backup", parents=[each], help="copies the file to a new one")
     one.add_argument("target", type=pathlib.Path, help="where the copy goes; nothing may be there")
     one.set_defaults(run=_backup)
+    one = commands.add_parser("check", parents=[each],
+                              help="decrypts each page, and says how many are damaged")
+    one.add_argument("--heal", action="store_true", help="makes gaps of what was lost")
+    one.set_defaults(run=_check)
     one = commands.add_parser("salvage", parents=[each],
                               help="reads what it can of a damaged file into a new one")
     one.add_argument("target", type=pathlib.Path, help="the new file; nothing may be there")

@@ -1,0 +1,80 @@
+/// A look at each page of the file, in steps while the client goes on.
+///
+/// Rule protected: nothing is lost by the look. Healing keeps each sound page, and what was lost is
+/// a gap.
+internal import Base
+internal import Store
+internal import Vault
+
+package enum Checking {
+  /// The work that decrypts each page, and heals the file if `heals`.
+  package static func start(_ client: Client, heals: Bool) throws(Failure) -> Work {
+    try client.ensureOpen()
+    let check: PageCheck?
+    do throws(StoreFailure) { check = try client.store.pageCheck() } catch { throw Failure(error) }
+    guard let check else { throw .unsupported("a client in memory has no file") }
+    if heals, !client.store.isFile {
+      throw .unsupported("what is on a storage is not healed")
+    }
+    return Work(client, CheckWork(client, check, heals: heals))
+  }
+}
+
+private final class CheckWork: WorkBody {
+  private struct State {
+    var store: MessageStore
+    var check: PageCheck
+    var found: FileCheck?
+  }
+
+  private let client: Client
+  private let heals: Bool
+  private let state: Lock<State>
+
+  init(_ client: Client, _ check: PageCheck, heals: Bool) {
+    self.client = client
+    self.heals = heals
+    state = Lock(State(store: client.store, check: check))
+  }
+
+  func step() throws(Failure) -> Bool {
+    try client.ensureOpen()
+    guard let check = try unfinished() else { return true }
+    do throws(StoreFailure) {
+      guard try client.store.step(check) else { return false }
+    } catch {
+      throw Failure(error)
+    }
+    var found = FileCheck(pages: check.progress.total, damaged: check.damaged)
+    if heals, found.damaged > 0 {
+      let kept = try client.heal()
+      found.isHealed = true
+      (found.messages, found.operations) = (kept.messages, kept.operations)
+    }
+    state.withLock { $0.found = found }
+    return true
+  }
+
+  /// The walk that goes on, or a new one where the client has let go of the file since; nil at the
+  /// end.
+  private func unfinished() throws(Failure) -> PageCheck? {
+    let store = client.store
+    let known = state.withLock { $0 }
+    if known.found != nil { return nil }
+    if known.store === store { return known.check }
+    let check: PageCheck?
+    do throws(StoreFailure) { check = try store.pageCheck() } catch { throw Failure(error) }
+    guard let check else { throw .closed }
+    state.withLock { ($0.store, $0.check) = (store, check) }
+    return check
+  }
+
+  func progress() throws(Failure) -> WorkProgress {
+    state.withLock { state in
+      let (done, total) = state.check.progress
+      return WorkProgress(done: done, total: total, isDone: state.found != nil)
+    }
+  }
+
+  var checked: FileCheck? { state.withLock { $0.found } }
+}
