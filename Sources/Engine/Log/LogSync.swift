@@ -162,7 +162,7 @@ struct LogSync {
     case .below(let edge):
       row = try book.table.last(below: Self.place(below: edge).saturating(plus: 1), from: .min)
     case .above(let edge):
-      row = try book.table.first(above: edge.time.saturating(minus: 1), through: .max)
+      row = try book.table.first(above: edge.place.saturating(minus: 1), through: .max)
     default: return nil
     }
     guard let row, isLive(job), !row.isClaimed, let at = book.range(holding: row.place) else {
@@ -172,8 +172,8 @@ struct LogSync {
     let range = book.ranges[at]
     let isWithin =
       switch job.request.kind {
-      case .below(let edge): range.high >= edge.time
-      case .above(let edge): edge.key.isEmpty ? range.low < edge.time : range.low <= edge.time
+      case .below(let edge): range.high >= edge.place
+      case .above(let edge): edge.key.isEmpty ? range.low < edge.place : range.low <= edge.place
       default: false
       }
     return isWithin && !range.isUnverified ? row : nil
@@ -218,15 +218,15 @@ struct LogSync {
       guard isLive, let newest = book.newest else { return present(job) }
       if let aim = try start(of: newest) { return aim }
       return try down(from: newest, WalkBound())
-    case .below(let place):
+    case .below(let edge):
       // The range right above the gap.
-      guard let at = book.ranges.firstIndex(where: { !$0.isUnverified && $0.high >= place.time })
+      guard let at = book.ranges.firstIndex(where: { !$0.isUnverified && $0.high >= edge.place })
       else {
         return present(job)
       }
       return try down(from: at, WalkBound(next: try top(of: at &- 1)))
-    case .above(let place):
-      guard let at = book.ranges.lastIndex(where: { !$0.isUnverified && $0.low < place.time })
+    case .above(let edge):
+      guard let at = book.ranges.lastIndex(where: { !$0.isUnverified && $0.low < edge.place })
       else {
         return present(job)
       }
@@ -240,7 +240,7 @@ struct LogSync {
       }
     case .at(let id): return .entry(id)
     case .marker: return try tx.unreadReader.namedMarker(input.record.cid).map { .entry($0) }
-    case .near(let place): return try near(place)
+    case .near(let position): return try near(position)
     case .time(let time):
       guard isLive, let newest = book.newest else { return present(job) }
       return try down(from: newest, WalkBound(timeUs: time))
@@ -275,12 +275,12 @@ struct LogSync {
     return try top(of: index).map { .start(of: $0) }
   }
 
-  /// A page around the entry that stands nearest to a place, where that is in no range.
-  private func near(_ place: Position) throws(StoreFailure) -> LogAim? {
-    let time = place.isPending ? Int64.max : place.time
+  /// A page around the entry that stands nearest to a position, where that is in no range.
+  private func near(_ position: Position) throws(StoreFailure) -> LogAim? {
+    let place = position.isPending ? Place.max : position.place
     let rows = book.table
-    var found = try rows.first(above: time.saturating(minus: 1), through: .max)
-    if found == nil { found = try rows.last(below: time, from: .min) }
+    var found = try rows.first(above: place.saturating(minus: 1), through: .max)
+    if found == nil { found = try rows.last(below: place, from: .min) }
     guard let found else { return nil }
     if found.isClaimed, let at = book.range(holding: found.place), !book.ranges[at].isUnverified {
       return nil

@@ -118,8 +118,8 @@ package struct LogNote: Equatable, Sendable {
 /// annotations as of the highest, as it was read in the range's connection.
 package struct LogRange: Equatable, Sendable {
   /// The places of its lowest and its highest entry.
-  package var low: Int64
-  package var high: Int64
+  package var low: Place
+  package var high: Place
   package var start: LogClaim?
   package var present: LogClaim?
   /// Tokens to go on with, the better one first; mostly one, and none that stands elsewhere.
@@ -134,19 +134,19 @@ package struct LogRange: Equatable, Sendable {
   /// The connection in which it was last read.
   package var connection: UInt64
 
-  package init(low: Int64, high: Int64, connection: UInt64) {
+  package init(low: Place, high: Place, connection: UInt64) {
     self.low = low
     self.high = high
     self.connection = connection
   }
 
-  package func holds(_ place: Int64) -> Bool { low <= place && place <= high }
+  package func holds(_ place: Place) -> Bool { low <= place && place <= high }
 }
 
 /// An entry as it is stored.
 package struct LogRow: Equatable, Sendable {
   package var entry: LogEntry
-  package var place: Int64
+  package var place: Place
   /// How many requests had been issued when it came first.
   package var stored: UInt64
   /// The same for the copy that is here.
@@ -154,7 +154,7 @@ package struct LogRow: Equatable, Sendable {
   /// What it shows is what a page of this history showed.
   package var isClaimed = true
 
-  package init(entry: LogEntry, place: Int64, stored: UInt64, received: UInt64) {
+  package init(entry: LogEntry, place: Place, stored: UInt64, received: UInt64) {
     self.entry = entry
     self.place = place
     self.stored = stored
