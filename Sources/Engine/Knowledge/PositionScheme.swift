@@ -67,14 +67,14 @@ struct PositionScheme {
   func order(of message: WireMessage) -> Int64? {
     switch order {
     case .time: message.stamp.timeUs
-    case .number: message.sequence
+    case .number: message.sequence?.value
     case .place: nil
     }
   }
 
-  /// The server's number of the row at a position; nil where positions are none.
-  func number(at position: Int64) -> UInt64? {
-    order == .number ? UInt64(clamping: position) : nil
+  /// The server's number that the first part of a position is; nil where it is none.
+  func sequence(at position: Int64) -> ServerSequence? {
+    order == .number ? ServerSequence(position) : nil
   }
 
   /// Whether the server's count may show that something is missing in a range that is whole.
@@ -179,11 +179,12 @@ struct PositionScheme {
   ) throws(StoreFailure) -> Bool {
     if order == .time { return true }
     // The boundary above a number is the one below the next.
-    var last: Int64?
+    var last: ServerSequence?
     for row in tail.items.compactMap({ $0 }).ascending() where row >= low {
-      guard last.map({ Joining.isNext(row.time, after: $0) }) ?? (row.time == low.time)
+      guard let number = sequence(at: row.time),
+        last.map(number.follows) ?? (row.time == low.time)
       else { return false }
-      last = row.time
+      last = number
     }
     let known = try conversation.tx.rows(
       conversation.cid, from: low, to: .max, limit: Limits.readRowsMax, newestFirst: true)

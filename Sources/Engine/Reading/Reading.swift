@@ -315,8 +315,8 @@ struct Reading {
     row.flags = flags
     if row.operation != 0 {
       row.uploadPermille = permille[row.operation] ?? 1_000
-    } else if let number = scheme.number(at: row.order) {
-      row.sequence = number
+    } else if let number = scheme.sequence(at: row.order) {
+      row.sequence = UInt64(clamping: number.value)
     }
   }
 
