@@ -180,7 +180,7 @@ struct PositionScheme {
     if order == .time { return true }
     // The boundary above a number is the one below the next.
     var last: ServerSequence?
-    for row in tail.items.compactMap({ $0 }).ascending() where row >= low {
+    for row in tail.rows where row >= low {
       guard let number = sequence(at: row.time),
         last.map(number.follows) ?? (row.time == low.time)
       else { return false }
@@ -216,7 +216,7 @@ struct PositionScheme {
   /// closely enough to come near.
   func byTime(_ ingested: Ingested) -> [Position] {
     order == .time
-      ? ingested.items.compactMap { $0 }.ascending()
+      ? ingested.rows
       : ingested.stamps.map { Position(time: $0.stamp.timeUs, id: $0.position.id) }.ascending()
   }
 

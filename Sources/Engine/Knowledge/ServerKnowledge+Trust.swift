@@ -66,7 +66,6 @@ extension ServerKnowledge {
     // In the watermark's own timestamp group others may have come before it, too.
     let boundary: Position =
       time == fetch.timeUs ? .before(timestampGroup: time) : .after(timestampGroup: fetch.timeUs)
-    spans.endTrust(at: boundary, watermark: record.fetch)
-    try tx.quarantineTable.doubtQuarantine(record.cid, above: boundary)
+    try spans.endTrust(at: boundary, of: record, in: tx)
   }
 }

@@ -175,8 +175,7 @@ extension UpdateApplier {
       spans.span(holding: message.position) != nil
     else { return }
     if scheme.bound(fetch).map({ group.low >= $0.position }) ?? true {
-      spans.endTrust(at: group.low, watermark: fetch)
-      try tx.quarantineTable.doubtQuarantine(record.cid, above: group.low)
+      try spans.endTrust(at: group.low, of: record, in: tx)
     }
     // A range above the watermark was settled when it was claimed, and stays but for the group.
     spans.remove(group.low, group.high)
