@@ -87,10 +87,6 @@ struct PositionScheme {
   /// A page's end is exact: nothing beyond its last row shares that row's place.
   var endsAreExact: Bool { ties != .unknown }
 
-  func stamp(_ watermark: Watermark?) -> Stamp? { stamp(watermark?.text) }
-
-  func stamp(_ mark: ContentMark?) -> Stamp? { stamp(mark?.text) }
-
   /// The time that a watermark's text says; nil where it is a cursor.
   func stamp(_ text: [UInt8]?) -> Stamp? {
     text.flatMap { Stamp($0, zoneOffsetMinutes: zoneOffsetMinutes) }

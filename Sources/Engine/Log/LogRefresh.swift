@@ -29,10 +29,8 @@ extension LogInput {
     guard !apart.isEmpty else { return fresh }
     // Where rows of a range went elsewhere, it is not known any more which were shown.
     for id in step.moved {
-      guard let range = try range(of: id), apart.holds(.before(range.low)) else {
-        continue
-      }
-      apart.remove(.before(range.low), range.top)
+      guard let range = try book.range(of: id).map({ book.ranges[$0] }) else { continue }
+      if apart.holds(.before(range.low)) { apart.remove(.before(range.low), range.top) }
     }
     let kept = effects.fresh.intersection(apart)
     var pieces: [Place: (low: Place, high: Place)] = [:]
@@ -48,13 +46,6 @@ extension LogInput {
       fresh.insert(range.low(from: piece.low), .after(piece.high))
     }
     return fresh.union(kept)
-  }
-
-  private func range(of id: [UInt8]) throws(StoreFailure) -> LogRange? {
-    guard let row = try book.table.row(id), let at = book.range(holding: row.place) else {
-      return nil
-    }
-    return book.ranges[at]
   }
 }
 
@@ -106,9 +97,7 @@ extension LogSync {
     guard let row = try stale(from: refresh.bottom.place, through: refresh.top.place) else {
       return .ended(nil)
     }
-    var stage = LogStage(
-      aim: .entry(row.id), walk: try LogWalk(.entry(row.id), book),
-      ask: LogAsk(.newest, request: 0, connection: book.facts.connection))
+    var stage = try LogStage(.entry(row.id), in: book)
     stage.reread = others + [row.id]
     stage.refresh = refresh
     return try goOn(stage, &job)

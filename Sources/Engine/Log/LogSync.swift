@@ -50,19 +50,7 @@ struct LogSync {
     }
     if let row = try doubted(beside: job) { return try reread(row, &job) }
     guard let aim = try aim(of: job) else { return .ended(nil) }
-    let goal: LogWalk.Goal
-    switch aim {
-    case .present: goal = .present
-    case .down(let id, _): goal = .down(from: id)
-    case .up(let id, _): goal = .up(from: id)
-    case .entry(let id): goal = .entry(id)
-    case .start(let id): goal = .start(of: id)
-    }
-    let walk = try LogWalk(goal, book, idle: job.idle)
-    let stage = LogStage(
-      aim: aim, walk: walk,
-      ask: LogAsk(.newest, request: 0, connection: book.facts.connection))
-    return try goOn(stage, &job)
+    return try goOn(LogStage(aim, in: book, idle: job.idle), &job)
   }
 
   /// Asks on, or ends what a job is for and begins with the next.
@@ -115,11 +103,10 @@ struct LogSync {
     guard stage.aim.isPresent else { return .ended(nil) }
     switch job.request.kind {
     case .latest:
-      guard let newest = book.newest, let aim = try start(of: newest), case .start(let id) = aim
-      else { return try reread(&job, stage) }
-      let walk = try LogWalk(.start(of: id), book, idle: job.idle)
-      let next = LogStage(aim: aim, walk: walk, ask: stage.ask)
-      return try goOn(next, &job)
+      guard let newest = book.newest, let aim = try start(of: newest) else {
+        return try reread(&job, stage)
+      }
+      return try goOn(LogStage(aim, in: book, idle: job.idle), &job)
     case .older, .above, .time, .near, .below, .refresh: return try start(&job)
     case .live, .at, .marker, .count, .conversations, .all: return .ended(nil)
     }
@@ -148,9 +135,7 @@ struct LogSync {
   private mutating func reread(
     _ row: LogRow, after others: [[UInt8]] = [], _ job: inout SyncJob
   ) throws(StoreFailure) -> Step {
-    var stage = LogStage(
-      aim: .entry(row.id), walk: try LogWalk(.entry(row.id), book),
-      ask: LogAsk(.newest, request: 0, connection: book.facts.connection))
+    var stage = try LogStage(.entry(row.id), in: book)
     stage.reread = others + [row.id]
     return try goOn(stage, &job)
   }

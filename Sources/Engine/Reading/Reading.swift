@@ -340,7 +340,7 @@ struct Reading {
         continue
       }
       let below = try time(.min, high: gap.low, newest: true)
-      let top = max(scheme.stamp(record.fetch)?.timeUs ?? .min, below ?? .min)
+      let top = max(scheme.stamp(record.fetch?.text)?.timeUs ?? .min, below ?? .min)
       coverage.gaps[index].lowUs = below ?? .min
       // Of what was never fetched no end is known.
       if gap.high == .max { continue }

@@ -178,7 +178,7 @@ extension PageMerge {
       job.catchUp.isFresh == true && job.evidence.suspects.isEmpty
       && !memory.server.profile.deletionsAreLater
     // A cursor of the server's own was taken before the first page was read.
-    let hasCursor = record.deletions != nil && scheme.stamp(record.deletions) == nil
+    let hasCursor = record.deletions != nil && scheme.stamp(record.deletions?.text) == nil
     if isAllSeen, record.deletions == nil || hasCursor,
       let stamp = scheme.stamp(job.catchUp.top?.text),
       case let time = WatermarkPolicy.below(stamp.timeUs, overlapUs: scheme.overlapUs),

@@ -87,8 +87,6 @@ extension SyncEngine {
     }
   }
 
-  func stamp(_ mark: ContentMark?) -> Stamp? { memory.server.stamp(mark) }
-
   var scheme: PositionScheme { memory.server.scheme }
 
   func can(_ capability: Profile.Capabilities) -> Bool {
@@ -368,7 +366,8 @@ extension SyncEngine {
           to: page.nextSince, isIdle: page.items.isEmpty, isEmpty: page.items.isEmpty,
           pagesMax: self.config.profile.pagesMax)
         guard goesOn else {
-          effects.left = planner.left(walk.cursors, at: &record.marks, self.stamp(record.fetch))
+          effects.left = planner.left(
+            walk.cursors, at: &record.marks, memory.server.stamp(record.fetch?.text))
           try tx.save(record)
           return (.ended(.incomplete), effects)
         }
