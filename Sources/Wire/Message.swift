@@ -3,7 +3,7 @@
 /// What the library needs is read out; what belongs to the host (the payload and
 /// every member without a meaning here) stays a verbatim piece of the frame. A
 /// message that cannot be placed, named or opened is a bad item, alone.
-internal import Base
+package import Base
 
 /// An item of a page: a message, or bytes that are to be set aside.
 package enum PageItem: Sendable {
@@ -19,9 +19,7 @@ package final class WireMessage: Sendable {
   package let conversation: [UInt8]?
   package let sender: [UInt8]
   package let stamp: Stamp
-  /// The server's number of it, from 0 on and below 2^62: positions behind those
-  /// are for what the server has not seen.
-  package let sequence: Int64?
+  package let sequence: ServerSequence?
   /// The id of the message right before it.
   package let previousID: [UInt8]?
   /// The JSON value of `payload`, which may be `null`.
@@ -72,9 +70,7 @@ package final class WireMessage: Sendable {
     self.stamp = stamp
     self.payload = document.range(payload)
     self.object = object
-    sequence = members.read(.sequence) {
-      document.digits($0).flatMap { $0 < 0 || $0 >= 1 << 62 ? nil : $0 }
-    }
+    sequence = members.read(.sequence) { document.digits($0).flatMap { ServerSequence($0) } }
     previousID = members.read(.previousID) { reader.optionalID($0) }
     version = members.read(.version) { document.integer($0) }
     editedUs = members.consume(.editedAt) { reader.stamp($0)?.timeUs }

@@ -153,7 +153,7 @@ private func check(_ item: PageItem, _ frame: Frame) {
     }
     checkID(message.id)
     checkID(message.sender)
-    demand(message.sequence ?? 0 >= 0, "a number is not negative")
+    demand(message.sequence?.value ?? 0 >= 0, "a number is not negative")
     if let previous = message.previousID { checkID(previous) }
     for readBy in [message.readBy, message.deliveredBy, message.listenedBy] {
       guard let readBy else { continue }

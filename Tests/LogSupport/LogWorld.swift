@@ -161,7 +161,7 @@ package struct LogWorld<Table: InspectedLogTable> {
       end = try walk(goal, pages: pages, isQuiet: isQuiet)
       guard end == .done else { return end }
     }
-    var last = Int64.min
+    var last = Place.min
     while let row = try book.table.unclaimed(above: last) {
       last = row.place
       end = try walk(.entry(row.id), pages: pages, isQuiet: isQuiet)
@@ -306,7 +306,7 @@ package struct LogWorld<Table: InspectedLogTable> {
       let rows = try book.table.rows(from: range.low, through: range.high)
       covered += rows.count
       guard rows.first?.place == range.low, rows.last?.place == range.high,
-        index == 0 || book.ranges[index - 1].high + 1 < range.low
+        index == 0 || book.ranges[index - 1].high.saturating(plus: 1) < range.low
       else { throw LogTrouble(description: "the ranges are broken: \(shape)") }
     }
     let count = try book.table.all.count

@@ -18,7 +18,7 @@ extension InspectedLogTable {
 
 package struct MemoryLogTable: InspectedLogTable {
   package private(set) var byID: [[UInt8]: LogRow] = [:]
-  private var order: [(place: Int64, id: [UInt8])] = []
+  private var order: [(place: Place, id: [UInt8])] = []
   private var byTarget: [[UInt8]: [[UInt8]]] = [:]
   /// Two entries shared a place.
   package private(set) var isBroken = false
@@ -28,7 +28,7 @@ package struct MemoryLogTable: InspectedLogTable {
   package var all: [LogRow] { order.compactMap { byID[$0.id] } }
 
   /// The index of the first entry at or above a place.
-  private func index(_ place: Int64) -> Int {
+  private func index(_ place: Place) -> Int {
     var low = 0
     var high = order.count
     while low < high {
@@ -40,30 +40,30 @@ package struct MemoryLogTable: InspectedLogTable {
 
   package func row(_ id: [UInt8]) -> LogRow? { byID[id] }
 
-  package func rows(from low: Int64, through high: Int64) -> [LogRow] {
+  package func rows(from low: Place, through high: Place) -> [LogRow] {
     order[index(low)...].prefix { $0.place <= high }.compactMap { byID[$0.id] }
   }
 
-  package func count(from low: Int64, through high: Int64) -> Int {
+  package func count(from low: Place, through high: Place) -> Int {
     rows(from: low, through: high).count
   }
 
-  package func first(above place: Int64, through high: Int64) -> LogRow? {
-    let at = index(place + 1)
+  package func first(above place: Place, through high: Place) -> LogRow? {
+    let at = index(place.saturating(plus: 1))
     return at < order.count && order[at].place <= high ? byID[order[at].id] : nil
   }
 
-  package func last(below place: Int64, from low: Int64) -> LogRow? {
+  package func last(below place: Place, from low: Place) -> LogRow? {
     let at = index(place) - 1
     return at >= 0 && order[at].place >= low ? byID[order[at].id] : nil
   }
 
-  package func row(_ distance: Int, above place: Int64, through high: Int64) -> LogRow? {
-    let at = index(place + 1) + distance - 1
+  package func row(_ distance: Int, above place: Place, through high: Place) -> LogRow? {
+    let at = index(place.saturating(plus: 1)) + distance - 1
     return at < order.count && order[at].place <= high ? byID[order[at].id] : nil
   }
 
-  package func row(_ distance: Int, below place: Int64, from low: Int64) -> LogRow? {
+  package func row(_ distance: Int, below place: Place, from low: Place) -> LogRow? {
     let at = index(place) - distance
     return at >= 0 && order[at].place >= low ? byID[order[at].id] : nil
   }
@@ -75,7 +75,7 @@ package struct MemoryLogTable: InspectedLogTable {
   package func hasChanges(of target: [UInt8]) -> Bool { !changes(of: target).isEmpty }
 
   package func lastChange(
-    of target: [UInt8], _ slot: LogSlot?, from low: Int64, through high: Int64
+    of target: [UInt8], _ slot: LogSlot?, from low: Place, through high: Place
   ) -> LogRow? {
     changes(of: target).filter { low <= $0.place && $0.place <= high }.filter {
       switch slot {
@@ -88,7 +88,7 @@ package struct MemoryLogTable: InspectedLogTable {
   }
 
   package func reactions(
-    of target: [UInt8], by user: [UInt8], from low: Int64, through high: Int64, limit: Int
+    of target: [UInt8], by user: [UInt8], from low: Place, through high: Place, limit: Int
   ) -> [LogRow] {
     Array(
       changes(of: target).filter {
@@ -108,7 +108,7 @@ package struct MemoryLogTable: InspectedLogTable {
   }
 
   package func lastEdit(
-    of target: [UInt8], by user: [UInt8]?, from low: Int64, through high: Int64
+    of target: [UInt8], by user: [UInt8]?, from low: Place, through high: Place
   ) -> LogRow? {
     changes(of: target)
       .filter { $0.entry.change?.kind == .edit && low <= $0.place && $0.place <= high }
@@ -120,7 +120,7 @@ package struct MemoryLogTable: InspectedLogTable {
     edit.entry.content == row.entry.content
   }
 
-  package func markedInPlace(from low: Int64, through high: Int64) -> [LogRow] {
+  package func markedInPlace(from low: Place, through high: Place) -> [LogRow] {
     all.filter {
       ($0.entry.isDeleted || $0.entry.edited != .no) && low <= $0.place && $0.place <= high
     }
@@ -130,14 +130,14 @@ package struct MemoryLogTable: InspectedLogTable {
     all.filter { $0.entry.edited != .no && received.contains($0.received) }
   }
 
-  package func lastWithoutTarget(isClaimed: Bool) -> Int64? {
+  package func lastWithoutTarget(isClaimed: Bool) -> Place? {
     all.last { row in
       row.entry.isDeleted && row.isClaimed == isClaimed && row.entry.change != nil
         && row.entry.change?.target == nil
     }?.place
   }
 
-  package func unclaimed(above place: Int64) -> LogRow? {
+  package func unclaimed(above place: Place) -> LogRow? {
     all.first { !$0.isClaimed && $0.place > place }
   }
 

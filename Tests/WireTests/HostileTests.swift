@@ -135,7 +135,7 @@ import Wire
       #expect(failure(Array(frame.bytes[message.object])) == nil)
       #expect(message.rest.isEmpty || failure(message.rest) == nil)
       checkID(message.id)
-      #expect(message.sequence.map { $0 >= 0 } ?? true)
+      #expect(message.sequence.map { $0.value >= 0 } ?? true)
       let floor = message.stamp.printed(message.stamp.timeUs)
       #expect(floor.count == message.stamp.text.count)
     }

@@ -67,14 +67,14 @@ struct PositionScheme {
   func order(of message: WireMessage) -> Int64? {
     switch order {
     case .time: message.stamp.timeUs
-    case .number: message.sequence
+    case .number: message.sequence?.value
     case .place: nil
     }
   }
 
-  /// The server's number of the row at a position; nil where positions are none.
-  func number(at position: Int64) -> UInt64? {
-    order == .number ? UInt64(clamping: position) : nil
+  /// The server's number that the first part of a position is; nil where it is none.
+  func sequence(at position: Int64) -> ServerSequence? {
+    order == .number ? ServerSequence(position) : nil
   }
 
   /// Whether the server's count may show that something is missing in a range that is whole.
@@ -86,10 +86,6 @@ struct PositionScheme {
 
   /// A page's end is exact: nothing beyond its last row shares that row's place.
   var endsAreExact: Bool { ties != .unknown }
-
-  func stamp(_ watermark: Watermark?) -> Stamp? { stamp(watermark?.text) }
-
-  func stamp(_ mark: ContentMark?) -> Stamp? { stamp(mark?.text) }
 
   /// The time that a watermark's text says; nil where it is a cursor.
   func stamp(_ text: [UInt8]?) -> Stamp? {
@@ -179,11 +175,12 @@ struct PositionScheme {
   ) throws(StoreFailure) -> Bool {
     if order == .time { return true }
     // The boundary above a number is the one below the next.
-    var last: Int64?
-    for row in tail.items.compactMap({ $0 }).ascending() where row >= low {
-      guard last.map({ Joining.isNext(row.time, after: $0) }) ?? (row.time == low.time)
+    var last: ServerSequence?
+    for row in tail.rows where row >= low {
+      guard let number = sequence(at: row.time),
+        last.map(number.follows) ?? (row.time == low.time)
       else { return false }
-      last = row.time
+      last = number
     }
     let known = try conversation.tx.rows(
       conversation.cid, from: low, to: .max, limit: Limits.readRowsMax, newestFirst: true)
@@ -215,7 +212,7 @@ struct PositionScheme {
   /// closely enough to come near.
   func byTime(_ ingested: Ingested) -> [Position] {
     order == .time
-      ? ingested.items.compactMap { $0 }.ascending()
+      ? ingested.rows
       : ingested.stamps.map { Position(time: $0.stamp.timeUs, id: $0.position.id) }.ascending()
   }
 

@@ -23,7 +23,7 @@ extension ServerKnowledge {
   func lowerDeletions(_ record: inout ConversationRecord, showing time: Int64) -> Bool {
     guard let lowest = record.lowestSinceUs else { return true }
     guard time < lowest.saturating(plus: overlapUs) else { return false }
-    let newest = stamp(record.fetch)?.timeUs ?? facts.serverTimeUs ?? time
+    let newest = stamp(record.fetch?.text)?.timeUs ?? facts.serverTimeUs ?? time
     let back = max(overlapUs, newest.saturating(minus: time))
     askDeletions(of: &record, from: WatermarkPolicy.below(time, overlapUs: back))
     return true
@@ -31,14 +31,15 @@ extension ServerKnowledge {
 
   /// A cursor of the server's own has nothing below it: a time takes its place.
   private func askDeletions(of record: inout ConversationRecord, from time: Int64) {
-    let form = stamp(record.deletions) ?? stamp(record.fetch) ?? form
+    let form = stamp(record.deletions?.text) ?? stamp(record.fetch?.text) ?? form
     record.deletions = form.map { Watermark(timeUs: time, text: $0.printed(time)) }
     record.lowestSinceUs = time
   }
 
   /// Deletions are asked once more from before those that were asked for last.
   func lowerDeletions(_ record: inout ConversationRecord) {
-    guard let known = record.deletions, let form = stamp(known) ?? stamp(record.fetch) ?? form
+    guard let known = record.deletions,
+      let form = stamp(known.text) ?? stamp(record.fetch?.text) ?? form
     else { return }
     let time = max(known.timeUs, WatermarkPolicy.earliestUs + overlapUs) - overlapUs
     record.deletions = Watermark(timeUs: time, text: form.printed(time))
@@ -49,7 +50,7 @@ extension ServerKnowledge {
   func lowerMarks(_ record: inout ConversationRecord) {
     guard let known = record.marks else { return }
     record.marks = nil
-    guard let form = stamp(known) else { return }
+    guard let form = stamp(known.text) else { return }
     let time = max(known.timeUs, WatermarkPolicy.earliestUs + overlapUs) - overlapUs
     record.marks = Watermark(timeUs: time, text: form.printed(time))
   }
@@ -66,7 +67,6 @@ extension ServerKnowledge {
     // In the watermark's own timestamp group others may have come before it, too.
     let boundary: Position =
       time == fetch.timeUs ? .before(timestampGroup: time) : .after(timestampGroup: fetch.timeUs)
-    spans.endTrust(at: boundary, watermark: record.fetch)
-    try tx.quarantineTable.doubtQuarantine(record.cid, above: boundary)
+    try spans.endTrust(at: boundary, of: record, in: tx)
   }
 }

@@ -39,16 +39,17 @@ struct ServerKnowledge {
   /// The greatest server time that is known.
   var timeUs: Int64? { facts.serverTimeUs }
 
-  func stamp(_ watermark: Watermark?) -> Stamp? { scheme.stamp(watermark?.text) }
+  func stamp(_ text: [UInt8]?) -> Stamp? { scheme.stamp(text) }
 
-  func stamp(_ mark: ContentMark?) -> Stamp? { scheme.stamp(mark?.text) }
+  /// How this server prints times, as far as that is known of a conversation.
+  func form(of record: ConversationRecord) -> Stamp? { form ?? stamp(record.fetch?.text) }
 
   func can(_ capability: Profile.Capabilities) -> Bool { profile.capabilities.contains(capability) }
 
   /// The selection for the page below a boundary, on servers that page by keys.
   func key(below edge: Position, _ record: ConversationRecord) -> PositionScheme.Key? {
     guard can(.before), edge != .max, edge != .min,
-      let form = form ?? stamp(record.fetch)
+      let form = form(of: record)
     else { return nil }
     return scheme.key(below: edge, form: form)
   }

@@ -173,7 +173,7 @@ struct LogInput {
       effects.aside.note(bad.reason)
       var (low, high) = (Position.min, Position.min)
       if let id = bad.id, let row = try book.table.row(id), row.entry.isUnreadable {
-        low = Position(time: row.place, id: id)
+        low = Position(place: row.place, id: id)
         high = low.successor
       }
       try tx.quarantineTable.quarantine(
@@ -200,14 +200,14 @@ struct LogInput {
   /// all that there is. Its text is the newest time that was read.
   private mutating func noteTop(_ entries: LogEntries?) {
     guard !book.ranges.isEmpty || book.facts.empty != nil else { return }
-    var place = Int64.max
+    var place = Place.max
     if let newest = book.newest {
       place = book.ranges[newest].high
     } else if book.ranges.isEmpty {
       place = .min
     }
     record.fetch = ContentMark(
-      order: place, text: entries?.stamp?.text ?? record.fetch?.text ?? [])
+      order: place.value, text: entries?.stamp?.text ?? record.fetch?.text ?? [])
   }
 }
 

@@ -25,7 +25,7 @@ struct LogNews {
   }
 
   /// What stands above this place of a range is new, and what stands below is history.
-  private func floor(of index: Int, in book: LogBook<LogRows>) throws(StoreFailure) -> Int64? {
+  private func floor(of index: Int, in book: LogBook<LogRows>) throws(StoreFailure) -> Place? {
     guard let first = book.facts.news else { return .max }
     if first.isEmpty { return .min }
     let range = book.ranges[index]

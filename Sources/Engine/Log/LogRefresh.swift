@@ -10,8 +10,8 @@ internal import Timeline
 /// Rows on a screen whose pages were not read on this connection: the lowest and the highest entry
 /// of them, each with its place, where it stays if it is gone.
 struct LogRefresh {
-  var bottom: (id: [UInt8], place: Int64)
-  var top: (id: [UInt8], place: Int64)
+  var bottom: (id: [UInt8], place: Place)
+  var top: (id: [UInt8], place: Place)
 }
 
 extension LogInput {
@@ -23,19 +23,17 @@ extension LogInput {
       if range.present?.connection == book.facts.connection {
         fresh.insert(range.low(from: range.low), range.top)
       } else {
-        apart.insert(.before(timestampGroup: range.low), range.top)
+        apart.insert(.before(range.low), range.top)
       }
     }
     guard !apart.isEmpty else { return fresh }
     // Where rows of a range went elsewhere, it is not known any more which were shown.
     for id in step.moved {
-      guard let range = try range(of: id), apart.holds(.before(timestampGroup: range.low)) else {
-        continue
-      }
-      apart.remove(.before(timestampGroup: range.low), range.top)
+      guard let range = try book.range(of: id).map({ book.ranges[$0] }) else { continue }
+      if apart.holds(.before(range.low)) { apart.remove(.before(range.low), range.top) }
     }
     let kept = effects.fresh.intersection(apart)
-    var pieces: [Int64: (low: Int64, high: Int64)] = [:]
+    var pieces: [Place: (low: Place, high: Place)] = [:]
     for id in shown {
       guard let row = try book.table.row(id), let at = book.range(holding: row.place),
         !book.ranges[at].isUnverified
@@ -45,25 +43,18 @@ extension LogInput {
     }
     for range in book.ranges {
       guard let piece = pieces[range.low] else { continue }
-      fresh.insert(range.low(from: piece.low), .after(timestampGroup: piece.high))
+      fresh.insert(range.low(from: piece.low), .after(piece.high))
     }
     return fresh.union(kept)
-  }
-
-  private func range(of id: [UInt8]) throws(StoreFailure) -> LogRange? {
-    guard let row = try book.table.row(id), let at = book.range(holding: row.place) else {
-      return nil
-    }
-    return book.ranges[at]
   }
 }
 
 extension LogRange {
-  fileprivate var top: Position { .after(timestampGroup: high) }
+  fileprivate var top: Position { .after(high) }
 
   /// Where what begins at a place of it does: at the start of all, where it starts the log.
-  fileprivate func low(from place: Int64) -> Position {
-    place == low && start != nil ? .min : .before(timestampGroup: place)
+  fileprivate func low(from place: Place) -> Position {
+    place == low && start != nil ? .min : .before(place)
   }
 }
 
@@ -75,7 +66,7 @@ extension LogSync {
     _ job: inout SyncJob, from low: Position, to high: Position
   ) throws(StoreFailure) -> Step {
     let limit = Self.place(below: high)
-    guard let bottom = try book.table.first(above: low.time.saturating(minus: 1), through: limit),
+    guard let bottom = try book.table.first(above: low.place.saturating(minus: 1), through: limit),
       let top = try book.table.last(below: limit.saturating(plus: 1), from: bottom.place)
     else { return .ended(nil) }
     let refresh = LogRefresh(bottom: (bottom.id, bottom.place), top: (top.id, top.place))
@@ -90,7 +81,7 @@ extension LogSync {
     guard stage.reread.count < LogWalk.idleMax else { return .ended(.incomplete) }
     // A page that does not show what it was asked for leads no further.
     if let row = try book.table.row(id),
-      !input.effects.fresh.holds(Position(time: row.place, id: id))
+      !input.effects.fresh.holds(Position(place: row.place, id: id))
     {
       return .ended(nil)
     }
@@ -106,9 +97,7 @@ extension LogSync {
     guard let row = try stale(from: refresh.bottom.place, through: refresh.top.place) else {
       return .ended(nil)
     }
-    var stage = LogStage(
-      aim: .entry(row.id), walk: try LogWalk(.entry(row.id), book),
-      ask: LogAsk(.newest, request: 0, connection: book.facts.connection))
+    var stage = try LogStage(.entry(row.id), in: book)
     stage.reread = others + [row.id]
     stage.refresh = refresh
     return try goOn(stage, &job)
@@ -116,17 +105,17 @@ extension LogSync {
 
   /// The message to ask around: half a page below the topmost entry that is not as of this
   /// connection. Where the server has lost it, it goes; what changed others stays with them.
-  private func stale(from low: Int64, through high: Int64) throws(StoreFailure) -> LogRow? {
+  private func stale(from low: Place, through high: Place) throws(StoreFailure) -> LogRow? {
     guard low <= high else { return nil }
     let gaps = input.effects.fresh.gaps(
-      in: .before(timestampGroup: low), high: .after(timestampGroup: high))
+      in: .before(low), high: .after(high))
     let half = max(1, input.memory.server.profile.pageLimit / 2)
     for gap in gaps.reversed() {
       var rows: [LogRow] = []
       var top = Self.place(below: gap.high).saturating(plus: 1)
       var hasMessage = false
       while rows.count < half || !hasMessage,
-        let row = try book.table.last(below: top, from: gap.low.time)
+        let row = try book.table.last(below: top, from: gap.low.place)
       {
         rows.append(row)
         top = row.place
@@ -141,7 +130,7 @@ extension LogSync {
   }
 
   /// The highest place of what ends at a boundary.
-  static func place(below high: Position) -> Int64 {
-    high.key.isEmpty ? high.time.saturating(minus: 1) : high.time
+  static func place(below high: Position) -> Place {
+    high.key.isEmpty ? high.place.saturating(minus: 1) : high.place
   }
 }

@@ -16,6 +16,12 @@ struct LogStage {
   /// They are those of a screen, and not unverified ones.
   var refresh: LogRefresh?
 
+  init(_ aim: LogAim, in book: LogBook<LogRows>, idle: Int = 0) throws(StoreFailure) {
+    self.aim = aim
+    walk = try LogWalk(aim.goal, book, idle: idle)
+    ask = LogAsk(.newest, request: 0, connection: book.facts.connection)
+  }
+
   /// The same way, on from what a page shows below a hole; nil where it shows nothing there, or
   /// where only what lies above is looked for.
   func behindHole(
@@ -25,10 +31,9 @@ struct LogStage {
       let above = try book.range(of: from), let id = parts.first?.page.entries.first?.id,
       let at = try book.range(of: id), at < above
     else { return nil }
-    var next = LogStage(
-      aim: .down(from: id, bound), walk: try LogWalk(.down(from: id), book), ask: ask)
+    var next = try LogStage(.down(from: id, bound), in: book)
     if let start = book.ranges[at].start, start.connection < book.facts.connection {
-      next = LogStage(aim: .start(of: id), walk: try LogWalk(.start(of: id), book), ask: ask)
+      next = try LogStage(.start(of: id), in: book)
     }
     next.requests = requests
     return next
@@ -56,6 +61,16 @@ enum LogAim {
   case start(of: [UInt8])
 
   var isPresent: Bool { if case .present = self { true } else { false } }
+
+  fileprivate var goal: LogWalk.Goal {
+    switch self {
+    case .present: .present
+    case .down(let id, _): .down(from: id)
+    case .up(let id, _): .up(from: id)
+    case .entry(let id): .entry(id)
+    case .start(let id): .start(of: id)
+    }
+  }
 }
 
 /// When a walk down or up has what it is for, beside its messages.

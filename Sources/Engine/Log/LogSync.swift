@@ -50,19 +50,7 @@ struct LogSync {
     }
     if let row = try doubted(beside: job) { return try reread(row, &job) }
     guard let aim = try aim(of: job) else { return .ended(nil) }
-    let goal: LogWalk.Goal
-    switch aim {
-    case .present: goal = .present
-    case .down(let id, _): goal = .down(from: id)
-    case .up(let id, _): goal = .up(from: id)
-    case .entry(let id): goal = .entry(id)
-    case .start(let id): goal = .start(of: id)
-    }
-    let walk = try LogWalk(goal, book, idle: job.idle)
-    let stage = LogStage(
-      aim: aim, walk: walk,
-      ask: LogAsk(.newest, request: 0, connection: book.facts.connection))
-    return try goOn(stage, &job)
+    return try goOn(LogStage(aim, in: book, idle: job.idle), &job)
   }
 
   /// Asks on, or ends what a job is for and begins with the next.
@@ -115,11 +103,10 @@ struct LogSync {
     guard stage.aim.isPresent else { return .ended(nil) }
     switch job.request.kind {
     case .latest:
-      guard let newest = book.newest, let aim = try start(of: newest), case .start(let id) = aim
-      else { return try reread(&job, stage) }
-      let walk = try LogWalk(.start(of: id), book, idle: job.idle)
-      let next = LogStage(aim: aim, walk: walk, ask: stage.ask)
-      return try goOn(next, &job)
+      guard let newest = book.newest, let aim = try start(of: newest) else {
+        return try reread(&job, stage)
+      }
+      return try goOn(LogStage(aim, in: book, idle: job.idle), &job)
     case .older, .above, .time, .near, .below, .refresh: return try start(&job)
     case .live, .at, .marker, .count, .conversations, .all: return .ended(nil)
     }
@@ -148,9 +135,7 @@ struct LogSync {
   private mutating func reread(
     _ row: LogRow, after others: [[UInt8]] = [], _ job: inout SyncJob
   ) throws(StoreFailure) -> Step {
-    var stage = LogStage(
-      aim: .entry(row.id), walk: try LogWalk(.entry(row.id), book),
-      ask: LogAsk(.newest, request: 0, connection: book.facts.connection))
+    var stage = try LogStage(.entry(row.id), in: book)
     stage.reread = others + [row.id]
     return try goOn(stage, &job)
   }
@@ -162,7 +147,7 @@ struct LogSync {
     case .below(let edge):
       row = try book.table.last(below: Self.place(below: edge).saturating(plus: 1), from: .min)
     case .above(let edge):
-      row = try book.table.first(above: edge.time.saturating(minus: 1), through: .max)
+      row = try book.table.first(above: edge.place.saturating(minus: 1), through: .max)
     default: return nil
     }
     guard let row, isLive(job), !row.isClaimed, let at = book.range(holding: row.place) else {
@@ -172,8 +157,8 @@ struct LogSync {
     let range = book.ranges[at]
     let isWithin =
       switch job.request.kind {
-      case .below(let edge): range.high >= edge.time
-      case .above(let edge): edge.key.isEmpty ? range.low < edge.time : range.low <= edge.time
+      case .below(let edge): range.high >= edge.place
+      case .above(let edge): edge.key.isEmpty ? range.low < edge.place : range.low <= edge.place
       default: false
       }
     return isWithin && !range.isUnverified ? row : nil
@@ -218,15 +203,15 @@ struct LogSync {
       guard isLive, let newest = book.newest else { return present(job) }
       if let aim = try start(of: newest) { return aim }
       return try down(from: newest, WalkBound())
-    case .below(let place):
+    case .below(let edge):
       // The range right above the gap.
-      guard let at = book.ranges.firstIndex(where: { !$0.isUnverified && $0.high >= place.time })
+      guard let at = book.ranges.firstIndex(where: { !$0.isUnverified && $0.high >= edge.place })
       else {
         return present(job)
       }
       return try down(from: at, WalkBound(next: try top(of: at &- 1)))
-    case .above(let place):
-      guard let at = book.ranges.lastIndex(where: { !$0.isUnverified && $0.low < place.time })
+    case .above(let edge):
+      guard let at = book.ranges.lastIndex(where: { !$0.isUnverified && $0.low < edge.place })
       else {
         return present(job)
       }
@@ -240,7 +225,7 @@ struct LogSync {
       }
     case .at(let id): return .entry(id)
     case .marker: return try tx.unreadReader.namedMarker(input.record.cid).map { .entry($0) }
-    case .near(let place): return try near(place)
+    case .near(let position): return try near(position)
     case .time(let time):
       guard isLive, let newest = book.newest else { return present(job) }
       return try down(from: newest, WalkBound(timeUs: time))
@@ -275,12 +260,12 @@ struct LogSync {
     return try top(of: index).map { .start(of: $0) }
   }
 
-  /// A page around the entry that stands nearest to a place, where that is in no range.
-  private func near(_ place: Position) throws(StoreFailure) -> LogAim? {
-    let time = place.isPending ? Int64.max : place.time
+  /// A page around the entry that stands nearest to a position, where that is in no range.
+  private func near(_ position: Position) throws(StoreFailure) -> LogAim? {
+    let place = position.isPending ? Place.max : position.place
     let rows = book.table
-    var found = try rows.first(above: time.saturating(minus: 1), through: .max)
-    if found == nil { found = try rows.last(below: time, from: .min) }
+    var found = try rows.first(above: place.saturating(minus: 1), through: .max)
+    if found == nil { found = try rows.last(below: place, from: .min) }
     guard let found else { return nil }
     if found.isClaimed, let at = book.range(holding: found.place), !book.ranges[at].isUnverified {
       return nil

@@ -16,7 +16,7 @@ extension SyncPlanner {
     _ job: inout SyncJob, of record: inout ConversationRecord
   ) throws(StoreFailure) -> Step {
     guard memory.server.can(.changedSince), job.isLive, !job.caughtUp.changesAreDone,
-      let form = memory.server.stamp(record.fetch)
+      let form = memory.server.stamp(record.fetch?.text)
     else { return try finish(&job, of: &record) }
     var since = memory.server.isAhead(record.marks) ? nil : record.marks?.text
     if since == nil {
@@ -41,7 +41,7 @@ extension SyncPlanner {
     job.caughtUp.noteChanges()
     try staleAll(record)
     record.marks = nil
-    if !job.evidence.namesCursors, let form = memory.server.stamp(record.fetch),
+    if !job.evidence.namesCursors, let form = memory.server.stamp(record.fetch?.text),
       let known = memory.server.timeUs
     {
       let time = known.saturating(minus: memory.server.overlapUs)
@@ -66,16 +66,15 @@ extension SyncPlanner {
   func moveMarks(
     _ record: inout ConversationRecord, page: ChangedPage, knownUs: Int64?
   ) {
-    let zone = profile.zoneOffsetMinutes
     var nextUs: Int64?
     if let next = page.nextSince {
-      guard let stamp = Stamp(next, zoneOffsetMinutes: zone) else {
+      guard let stamp = memory.server.stamp(next) else {
         record.marks = Watermark(timeUs: page.serverTime?.timeUs ?? knownUs ?? 0, text: next)
         return
       }
       nextUs = stamp.timeUs
     }
-    guard let form = memory.server.stamp(record.fetch),
+    guard let form = memory.server.stamp(record.fetch?.text),
       let base = nextUs ?? page.serverTime?.timeUs ?? knownUs
     else { return }
     let time = base.saturating(minus: memory.server.overlapUs)

@@ -48,7 +48,7 @@ extension SyncPlanner {
     let cursors = Cursors(text ?? form.printed(sinceUs), left: memory.left.take(walk))
     job.stage = .deletions(DeletionWalk(cursors: cursors, knownUs: known))
     // A cursor goes on from what was asked before it.
-    if watermark == nil || text == nil || memory.server.stamp(watermark) != nil {
+    if watermark == nil || text == nil || memory.server.stamp(watermark?.text) != nil {
       record.lowestSinceUs = min(record.lowestSinceUs ?? sinceUs, sinceUs)
     }
     return .next
@@ -65,14 +65,14 @@ extension SyncPlanner {
     let time = memory.server.timeUs?.saturating(minus: memory.server.overlapUs) ?? 0
     if let text = page.deletedSince {
       job.evidence.namesCursors = true
-      if record.deletions == nil, scheme.stamp(Watermark(timeUs: time, text: text)) == nil {
+      if record.deletions == nil, scheme.stamp(text) == nil {
         record.deletions = Watermark(timeUs: time, text: text)
         if try tx.oldest(record.cid) != nil { record.restoredLSN = tx.lsn }
         try tx.save(record)
       }
     }
     if let text = page.changedSince, memory.server.can(.changedSince), record.marks == nil,
-      scheme.stamp(Watermark(timeUs: time, text: text)) == nil
+      scheme.stamp(text) == nil
     {
       record.marks = Watermark(timeUs: time, text: text)
       try tx.save(record)
@@ -92,7 +92,7 @@ extension SyncPlanner {
       try tx.save(record)
       return step
     }
-    guard let known = record.deletions, memory.server.stamp(known) == nil,
+    guard let known = record.deletions, memory.server.stamp(known.text) == nil,
       !job.evidence.namesCursors, let form = try deletionForm(record)
     else { return nil }
     record.deletions =
@@ -108,11 +108,12 @@ extension SyncPlanner {
   func deletionForm(
     _ record: ConversationRecord
   ) throws(StoreFailure) -> Stamp? {
-    if let form = memory.server.stamp(record.fetch) ?? memory.server.stamp(record.deletions) {
+    if let form = memory.server.stamp(record.fetch?.text)
+      ?? memory.server.stamp(record.deletions?.text)
+    {
       return form
     }
-    guard let printed = try tx.oldestStamp(record.cid) else { return nil }
-    return Stamp(printed, zoneOffsetMinutes: profile.zoneOffsetMinutes)
+    return memory.server.stamp(try tx.oldestStamp(record.cid))
   }
 
   /// Deletions that old are forgotten. What is stored stays and counts as whole, but
@@ -146,7 +147,7 @@ extension SyncPlanner {
     _ cursors: Cursors, at watermark: inout Watermark?, _ form: Stamp?
   ) -> LeftCursor? {
     guard let next = cursors.left else { return nil }
-    if let stamp = Stamp(next, zoneOffsetMinutes: profile.zoneOffsetMinutes), let form,
+    if let stamp = memory.server.stamp(next), let form,
       memory.server.timeUs.map({ stamp.timeUs <= $0.saturating(plus: WatermarkPolicy.dayUs) })
         ?? false
     {
@@ -166,14 +167,14 @@ extension SyncPlanner {
     _ record: inout ConversationRecord, page: DeletedPage, form: Stamp, knownUs: Int64?
   ) {
     let told = page.serverTime?.timeUs ?? knownUs
-    let next = page.nextSince.map { Stamp($0, zoneOffsetMinutes: profile.zoneOffsetMinutes) }
+    let next = page.nextSince.map { memory.server.stamp($0) }
     if let text = page.nextSince, next == .some(nil) {
       let time = told?.saturating(minus: memory.server.overlapUs)
       record.deletions = Watermark(timeUs: time ?? record.deletions?.timeUs ?? 0, text: text)
       return
     }
     // A cursor goes on being asked with until another one is named.
-    if page.nextSince == nil, let known = record.deletions, memory.server.stamp(known) == nil {
+    if page.nextSince == nil, let known = record.deletions, memory.server.stamp(known.text) == nil {
       return
     }
     guard let told else { return }

@@ -201,7 +201,7 @@ extension SyncPlanner {
     var goal = goal
     goal.from = edge
     if profile.truncates == .oldest, !goal.isStuck,
-      let form = memory.server.form ?? memory.server.stamp(record.fetch),
+      let form = memory.server.form(of: record),
       let tail = scheme.tail(above: edge, form: form)
     {
       return spot(.after(tail), goal)
@@ -295,7 +295,7 @@ extension SyncPlanner {
         return spot(.aroundID(place.id), goal)
       }
       if let time = scheme.time(at: place.time),
-        let form = memory.server.form ?? memory.server.stamp(record.fetch)
+        let form = memory.server.form(of: record)
       {
         return spot(.aroundTime(form.printed(time)), goal)
       }
@@ -323,7 +323,7 @@ extension SyncPlanner {
       return try planAround(goal, of: job, place: place, known: known, of: record)
     }
     if memory.server.can(.around),
-      let form = memory.server.form ?? memory.server.stamp(record.fetch)
+      let form = memory.server.form(of: record)
     {
       return spot(.aroundTime(form.printed(time)), goal)
     }

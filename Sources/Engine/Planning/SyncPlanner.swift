@@ -23,7 +23,7 @@ struct SyncPlanner {
     _ record: ConversationRecord
   ) throws(StoreFailure) -> SpanSet {
     var set = try tx.spans(record.cid)
-    for hole in try tx.quarantined(record.cid, seen: true) { set.insert(hole.low, hole.high) }
+    set.insert(try tx.quarantined(record.cid, seen: true))
     return set
   }
 
@@ -34,13 +34,11 @@ struct SyncPlanner {
   ) throws(StoreFailure) -> SpanSet {
     var set = try tx.spans(record.cid)
     let began = Int64(clamping: memory.live.beganLSN)
-    for hole in try tx.quarantined(record.cid, seen: true, after: began) {
-      set.insert(hole.low, hole.high)
-    }
-    for hole in try tx.quarantined(record.cid, seen: true)
-    where job.evidence.passed.covers(hole.low, high: hole.high) {
-      set.insert(hole.low, hole.high)
-    }
+    set.insert(try tx.quarantined(record.cid, seen: true, after: began))
+    set.insert(
+      try tx.quarantined(record.cid, seen: true).filter {
+        job.evidence.passed.covers($0.low, high: $0.high)
+      })
     return set
   }
 

@@ -315,8 +315,8 @@ struct Reading {
     row.flags = flags
     if row.operation != 0 {
       row.uploadPermille = permille[row.operation] ?? 1_000
-    } else if let number = scheme.number(at: row.order) {
-      row.sequence = number
+    } else if let number = scheme.sequence(at: row.order) {
+      row.sequence = UInt64(clamping: number.value)
     }
   }
 
@@ -340,7 +340,7 @@ struct Reading {
         continue
       }
       let below = try time(.min, high: gap.low, newest: true)
-      let top = max(scheme.stamp(record.fetch)?.timeUs ?? .min, below ?? .min)
+      let top = max(scheme.stamp(record.fetch?.text)?.timeUs ?? .min, below ?? .min)
       coverage.gaps[index].lowUs = below ?? .min
       // Of what was never fetched no end is known.
       if gap.high == .max { continue }

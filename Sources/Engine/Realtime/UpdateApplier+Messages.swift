@@ -175,8 +175,7 @@ extension UpdateApplier {
       spans.span(holding: message.position) != nil
     else { return }
     if scheme.bound(fetch).map({ group.low >= $0.position }) ?? true {
-      spans.endTrust(at: group.low, watermark: fetch)
-      try tx.quarantineTable.doubtQuarantine(record.cid, above: group.low)
+      try spans.endTrust(at: group.low, of: record, in: tx)
     }
     // A range above the watermark was settled when it was claimed, and stays but for the group.
     spans.remove(group.low, group.high)
@@ -215,21 +214,21 @@ extension UpdateApplier {
     _ pushed: PushedMessage, spans: SpanSet, in record: ConversationRecord
   ) throws(StoreFailure) -> SpanSet.Span? {
     let position = pushed.position
-    guard memory.server.scheme.number(at: position.time) != nil else {
+    guard let number = memory.server.scheme.sequence(at: position.time) else {
       return try named(by: pushed, in: record)
     }
     let low = Position.before(timestampGroup: position.time)
     let high = Position.after(timestampGroup: position.time)
-    func isStored(_ number: Int64) throws(StoreFailure) -> Bool {
+    func isStored(_ order: Int64) throws(StoreFailure) -> Bool {
       try tx.rows(
-        record.cid, from: .before(timestampGroup: number), to: .after(timestampGroup: number),
+        record.cid, from: .before(timestampGroup: order), to: .after(timestampGroup: order),
         limit: 1, newestFirst: true
       ).first != nil
     }
-    let hasBelow = try isStored(position.time.saturating(minus: 1))
-    let hasAbove = try isStored(position.time.saturating(plus: 1))
+    let hasBelow = try isStored(number.value.saturating(minus: 1))
+    let hasAbove = try isStored(number.value.saturating(plus: 1))
     if !hasBelow, !hasAbove, spans.touching(low) == nil, spans.touching(high) == nil { return nil }
-    return Joining.numbered(position.time, hasBelow: hasBelow, hasAbove: hasAbove)
+    return Joining.numbered(number, hasBelow: hasBelow, hasAbove: hasAbove)
   }
 
   /// From the message that a pushed one names as the one before it, where that is stored and no

@@ -127,7 +127,7 @@ enum PagedHistory: History {
   ) throws(StoreFailure) {
     // Below 1970 stands only what begins before all that there is.
     coverage.deletionsAsOfUs = max(0, record.deletions?.timeUs ?? 0)
-    coverage.contentAsOfUs = reading.scheme.stamp(record.fetch)?.timeUs ?? 0
+    coverage.contentAsOfUs = reading.scheme.stamp(record.fetch?.text)?.timeUs ?? 0
     coverage.marksAsOfUs = max(0, record.marks?.timeUs ?? 0)
     coverage.totalCount = record.totalCount ?? -1
     guard record.auditedTotal != nil, coverage.totalCount != coverage.knownCount,

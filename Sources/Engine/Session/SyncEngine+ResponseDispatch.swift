@@ -70,17 +70,7 @@ extension SyncEngine {
         receipts.noteAnswer(
           at: now.monotonicMs, backoffMs: tracker.backoffMs(attempt: 1, atLeast: 0))
       }
-      if case .operation(let seq) = pending.purpose {
-        origin = .own
-        let arrival = Arrival(frame: frame.bytes, opened: opened[...], now: now)
-        let receipt = try storing { () throws(StoreFailure) in
-          try takeOperationAnswer(seq, response: response, for: pending, from: arrival)
-        }
-        pump(now)
-        if case .malformed(let reason) = response.outcome { throw refuse(reason) }
-        return receipt
-      }
-      return try answer(response.outcome, for: pending, frame: frame.bytes, opened: opened, at: now)
+      return try answer(response, for: pending, frame: frame.bytes, opened: opened, at: now)
     }
   }
 
@@ -116,13 +106,20 @@ extension SyncEngine {
   }
 
   private func answer(
-    _ outcome: Outcome, for pending: PendingRequest, frame: [UInt8], opened: [OpenedPayload],
+    _ response: Response, for pending: PendingRequest, frame: [UInt8], opened: [OpenedPayload],
     at now: Instant
   ) throws(Failure) -> Receipt {
-    switch (pending.purpose, outcome) {
-    case (.operation, _):
-      return .ignored
-    case (.subscription(let one), _):
+    switch (pending.purpose, response.outcome) {
+    case (.operation(let seq), let outcome):
+      origin = .own
+      let arrival = Arrival(frame: frame, opened: opened[...], now: now)
+      let receipt = try storing { () throws(StoreFailure) in
+        try takeOperationAnswer(seq, response: response, for: pending, from: arrival)
+      }
+      pump(now)
+      if case .malformed(let reason) = outcome { throw refuse(reason) }
+      return receipt
+    case (.subscription(let one), let outcome):
       takeSubscription(one, outcome: outcome, at: now)
       pump(now)
       return .applied
@@ -130,13 +127,13 @@ extension SyncEngine {
       trouble(pending.purpose, failure: .unavailable, retryAfterMs: 0, at: now)
       pump(now)
       throw refuse(reason)
-    case (.marks(let group, let conversation, let ids), _):
+    case (.marks(let group, let conversation, let ids), let outcome):
       let receipt = try storing { () throws(StoreFailure) in
         try takeMarkAnswer(outcome, group: group, in: conversation, ids: ids, at: now)
       }
       pump(now)
       return receipt
-    case (.sync(let id), _):
+    case (.sync(let id), let outcome):
       guard var job = scheduler.job(id) else {
         report.stats.answersUnmatched += 1
         return ignore("the sync of this answer has ended")

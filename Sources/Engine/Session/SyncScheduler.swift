@@ -206,7 +206,8 @@ struct SyncScheduler {
   }
 
   /// A catch-up ended well, and left a gap from its newest page down to `left`: the longer ones of
-  /// the conversation have it as their goal, and begin again at the watermark.
+  /// the conversation have it as their goal, and begin again at the watermark. Else they would take
+  /// for known what was still to come within the overlap below it.
   mutating func pass(_ job: SyncJob) {
     for index in jobs.indices {
       let other = jobs[index]

@@ -13,9 +13,9 @@ struct PageEffects {
   let shown: SpanSet
   let links: (bound: Position, isTop: Bool)
 
-  init(_ merge: PageMerge, _ ingested: Ingested) {
+  init(_ merge: PageMerge) {
     conversation = (merge.record.id, merge.record.cid)
-    self.ingested = ingested
+    ingested = merge.ingested
     answer = merge.answer
     shown = merge.job.evidence.shown
     links = merge.linksLeft

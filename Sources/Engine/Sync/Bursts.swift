@@ -30,9 +30,7 @@ extension PageMerge {
   /// has surely passed that by the overlap, nothing can come to be stamped there any more, and the
   /// watermark rises by it: the next catch-up asks for none of the burst. Where no answer tells the
   /// clock, the device's has to have gone on by as much since an earlier catch-up read the same.
-  mutating func raiseTop(
-    _ page: Page, from ingested: Ingested, at now: Instant
-  ) throws(StoreFailure) {
+  mutating func raiseTop() throws(StoreFailure) {
     job.catchUp.burstUs = nil
     guard !ingested.items.isEmpty, let top = scheme.late(job.catchUp.top), top.timeUs > 0,
       let stamp = scheme.stamp(top.text), job.catchUp.present == .after(timestampGroup: top.timeUs)

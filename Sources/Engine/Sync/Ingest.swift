@@ -101,6 +101,9 @@ struct Ingested {
     unread = Unreadable(newest: descends ? first : last, oldest: descends ? last : first)
   }
 
+  /// Where its readable items stand, oldest first.
+  var rows: [Position] { items.compactMap { $0 }.ascending() }
+
   /// The server's time of the item at a position.
   func time(at position: Position) -> Int64? {
     stamps.first { $0.position == position }?.stamp.timeUs

@@ -8,23 +8,19 @@ internal import Timeline
 internal import Wire
 
 extension PageMerge {
-  mutating func takeTail(
-    _ page: Page, from ingested: Ingested, bound: WatermarkPolicy.Bound, whole: Bool,
-    frame: [UInt8],
-    at now: Instant
-  ) throws(StoreFailure) -> PageOutcome {
-    if let bound = try boundBelowClock(page) {
+  mutating func takeTail(_ bound: WatermarkPolicy.Bound) throws(StoreFailure) -> PageOutcome {
+    if let bound = try boundBelowClock() {
       // What is stamped meanwhile may stand below what was asked for.
       try endTrust(atBound: bound)
       job.catchUp.bound = bound
       return .mustSeeNewest
     }
-    try noteTop(page, from: ingested, isCut: !whole, at: now)
-    if whole || page.items.isEmpty,
+    try noteTop()
+    if isWhole || page.items.isEmpty,
       try scheme.isUnbroken(ingested, from: bound.position, in: (record.cid, tx))
     {
       let claim = scheme.claim(ingested.items, low: bound.position, high: present)
-      try insert(claim, ingested, frame, low: bound.position, .toPresent)
+      try insert(claim, low: bound.position, .toPresent)
       return try contentIsWhole()
     }
     // Until the catch-up is over, trust in the known range ends at the bound.
@@ -33,9 +29,9 @@ extension PageMerge {
     }
     let proof = scheme.proof(
       ofTail: memory.server.profile.truncates, stopsAtPage: job.stopsAtPage)
-    if case .run = proof { return try beginRun(page, from: ingested, frame: frame, at: now) }
+    if case .run = proof { return try beginRun() }
     // Which end was cut is not known, or it is the newer one: newest page first.
-    try insertTail(ingested, bound: bound.position, proof, frame: frame, at: now)
+    try insertTail(bound: bound.position, proof)
     return .mustSeeNewest
   }
 
@@ -43,7 +39,7 @@ extension PageMerge {
   /// overlap: messages that came since are stamped below it. It goes down to the newest row that
   /// the clock bears out, and the overlap is widened. Gives the bound there; nil where the clock is
   /// ahead of it, as ever.
-  private mutating func boundBelowClock(_ page: Page) throws(StoreFailure) -> Position? {
+  private mutating func boundBelowClock() throws(StoreFailure) -> Position? {
     guard let fetch = scheme.lateTop(record), fetch.timeUs > 0,
       let told = page.serverTime?.timeUs, told == memory.server.surelyUs,
       let stamp = scheme.stamp(fetch.text),
@@ -64,8 +60,7 @@ extension PageMerge {
   /// A tail that was cut: its rows are neighbours all the same, and where the server keeps the
   /// oldest they begin at the bound. What is settled of them need not be read again.
   private mutating func insertTail(
-    _ ingested: Ingested, bound: Position, _ proof: PositionScheme.CutTail, frame: [UInt8],
-    at now: Instant
+    bound: Position, _ proof: PositionScheme.CutTail
   ) throws(StoreFailure) {
     let keepsOldest = memory.server.profile.truncates == .oldest
     let claim = scheme.claim(ingested.items, low: keepsOldest ? bound : nil, high: nil)
@@ -74,34 +69,30 @@ extension PageMerge {
         ranges.spans.insert(.before(timestampGroup: row.time), .after(timestampGroup: row.time))
       }
     }
-    guard case .range = proof else { return try setAside(ingested, claim: claim, frame: frame) }
-    try insert(claim, ingested, frame, low: claim.low, .apart)
+    guard case .range = proof else { return try setAside(claim) }
+    try insert(claim, low: claim.low, .apart)
     job.catchUp.tail = CutTail(
       span: SpanSet.Span(low: claim.low, high: min(claim.high, job.run.limit ?? .max)),
       issued: answer.issued, tookMs: max(0, now.monotonicMs.saturating(minus: job.turn.beganMs)),
       taken: now)
   }
 
-  mutating func takeNewest(
-    _ page: Page, from ingested: Ingested, whole: Bool, frame: [UInt8], at now: Instant
-  ) throws(StoreFailure) -> PageOutcome {
-    try noteTop(page, from: ingested, isCut: !whole, at: now)
-    if whole || page.items.isEmpty {
+  mutating func takeNewest() throws(StoreFailure) -> PageOutcome {
+    try noteTop()
+    if isWhole || page.items.isEmpty {
       let claim = scheme.claim(ingested.items, low: .min, high: present)
-      try insert(claim, ingested, frame, low: .min, .toPresent)
+      try insert(claim, low: .min, .toPresent)
       if page.items.isEmpty { ranges.spans.insert(.min, .before(timestampGroup: .min + 1)) }
       return try contentIsWhole()
     }
-    return try beginRun(page, from: ingested, frame: frame, at: now)
+    return try beginRun()
   }
 
   /// A page that claims up to the present and is cut at its older end.
-  private mutating func beginRun(
-    _ page: Page, from ingested: Ingested, frame: [UInt8], at now: Instant
-  ) throws(StoreFailure) -> PageOutcome {
+  private mutating func beginRun() throws(StoreFailure) -> PageOutcome {
     let backward = BackwardPagination(
-      newest: ingested.items.compactMap { $0 }.ascending(), rawCount: page.items.count,
-      unread: ingested.unread, ties: scheme.ties)
+      newest: ingested.rows, rawCount: page.items.count, unread: ingested.unread,
+      ties: scheme.ties)
     let claim = scheme.claim(ingested.items, low: nil, high: present)
     // Until the walk is over, trust in the known range ends at the bound. Numbers in a row are
     // trusted, but not where a count has made all unverified.
@@ -110,7 +101,7 @@ extension PageMerge {
     }
     if let doubted {
       try endTrust(atBound: doubted)
-      try keepTail(at: now)
+      try keepTail()
     }
     let unproven = unprovenGroup(claim)
     if job.stopsAtPage {
@@ -121,16 +112,16 @@ extension PageMerge {
       job.catchUp.bound = min(job.catchUp.bound ?? unproven, unproven)
     }
     guard job.catchUp.bound != nil else {
-      try insert(claim, ingested, frame, low: claim.low, .toPresent)
+      try insert(claim, low: claim.low, .toPresent)
       return try contentIsWhole()
     }
-    try insert(claim, ingested, frame, low: claim.low, .runAtPresent)
+    try insert(claim, low: claim.low, .runAtPresent)
     return try goOn(BackwardWalk(pages: backward))
   }
 
   /// What the first page of this catch-up showed was read just now: of that stays what was settled
   /// when it was made, by the server's time as this page tells it.
-  private mutating func keepTail(at now: Instant) throws(StoreFailure) {
+  private mutating func keepTail() throws(StoreFailure) {
     guard let tail = job.catchUp.tail, let known = memory.server.timeUs else { return }
     var passedMs = now.monotonicMs.saturating(minus: tail.taken.monotonicMs)
     if let wall = now.wallUs, let then = tail.taken.wallUs {
@@ -187,7 +178,7 @@ extension PageMerge {
       job.catchUp.isFresh == true && job.evidence.suspects.isEmpty
       && !memory.server.profile.deletionsAreLater
     // A cursor of the server's own was taken before the first page was read.
-    let hasCursor = record.deletions != nil && scheme.stamp(record.deletions) == nil
+    let hasCursor = record.deletions != nil && scheme.stamp(record.deletions?.text) == nil
     if isAllSeen, record.deletions == nil || hasCursor,
       let stamp = scheme.stamp(job.catchUp.top?.text),
       case let time = WatermarkPolicy.below(stamp.timeUs, overlapUs: scheme.overlapUs),
@@ -242,7 +233,7 @@ extension PageMerge {
 
   /// Where no row of the first page could set the watermark, a later one may, as far
   /// as the server time that was known at the first.
-  mutating func noteLaterTop(_ ingested: Ingested) {
+  mutating func noteLaterTop() {
     guard topIsOpen, let known = job.catchUp.knownUs else { return }
     let borneOut = ingested.stamps.filter { $0.stamp.timeUs <= known }
     guard let top = borneOut.max(by: { $0.position < $1.position }),
@@ -256,7 +247,7 @@ extension PageMerge {
 
   /// Where the first page showed nothing but stamps ahead, what is newer than the server time
   /// known then cannot be claimed. Now that a page tells the time, the newest is asked again.
-  func mustLookAgain(_ ingested: Ingested) -> Bool {
+  var mustLookAgain: Bool {
     guard topIsOpen, job.catchUp.borneOutUs == nil, let time = memory.server.timeUs else {
       return false
     }
@@ -268,9 +259,8 @@ extension PageMerge {
   }
 
   /// Begins anew with the newest page, once. Where the known range ends stays as it is.
-  mutating func lookAgain(_ ingested: Ingested, frame: [UInt8]) throws(StoreFailure) -> PageOutcome
-  {
-    try setAside(ingested, claim: scheme.claim(ingested.items, low: nil, high: nil), frame: frame)
+  mutating func lookAgain() throws(StoreFailure) -> PageOutcome {
+    try setAside(scheme.claim(ingested.items, low: nil, high: nil))
     if job.stopsAtPage { job.catchUp.bound = job.catchUp.left }
     // A page of nothing but such stamps says that the clock is not theirs; one among ordinary
     // stamps may be one of few.
@@ -281,9 +271,7 @@ extension PageMerge {
   }
 
   /// The first page of a catch-up sets the watermark it will leave behind.
-  private mutating func noteTop(
-    _ page: Page, from ingested: Ingested, isCut: Bool, at now: Instant
-  ) throws(StoreFailure) {
+  private mutating func noteTop() throws(StoreFailure) {
     job.catchUp.knownUs = [memory.server.timeUs, job.catchUp.borneOutUs].compactMap { $0 }.max()
     // A page that reaches the present says that nothing stands above its last row.
     let times = ingested.items.compactMap { $0?.time } + [record.fetch?.order].compactMap { $0 }
@@ -295,8 +283,8 @@ extension PageMerge {
       plausible, highest: times.max(), before: record.fetch, epoch: epoch)
     job.run.issued = answer.issued
     job.run.limit = nil
-    try endBelowPushes(ingested)
-    if isCut { try raiseTop(page, from: ingested, at: now) }
+    try endBelowPushes()
+    if !isWhole { try raiseTop() }
     job.catchUp.raisedUs = try raisedUs
   }
 
@@ -315,7 +303,7 @@ extension PageMerge {
 
   /// Below a stamp years ahead there may be messages that were pushed while the page was under way:
   /// the page is older than those, so it does not claim up to the stamp.
-  private mutating func endBelowPushes(_ ingested: Ingested) throws(StoreFailure) {
+  private mutating func endBelowPushes() throws(StoreFailure) {
     guard let top = job.catchUp.top, let present = job.catchUp.present else { return }
     let low = top.boundary
     guard low < present else { return }

@@ -25,8 +25,7 @@ enum Standing {
 
 extension PageMerge {
   mutating func insert(
-    _ claim: PageClaim, _ ingested: Ingested, _ frame: [UInt8], low: Position,
-    _ standing: Standing, hides hidden: SpanSet.Span? = nil
+    _ claim: PageClaim, low: Position, _ standing: Standing, hides hidden: SpanSet.Span? = nil
   ) throws(StoreFailure) {
     (answer.low, answer.high) = (claim.low, claim.high)
     try tx.quarantineTable.clearQuarantine(record.cid, low: claim.low, high: claim.high)
@@ -59,14 +58,14 @@ extension PageMerge {
     let shown = proven
     let limit = limit(of: proven, standing)
     highest = min(highest, limit)
-    for hole in claim.holes { proven.remove(hole.low, hole.high) }
+    proven.remove(claim.holes)
     for piece in proven.spans {
       let high = min(piece.high, highest)
       doubtTop(below: SpanSet.Span(low: piece.low, high: high))
       ranges.spans.insert(piece.low, high)
       if job.stage.isReaching { answer.settled.insert(piece.low, min(high, settledNow)) }
     }
-    for hole in claim.holes { ranges.spans.remove(hole.low, hole.high) }
+    ranges.spans.remove(claim.holes)
     for piece in claim.pieces {
       let high = min(piece.high, limit)
       answer.claimed.insert(piece.low, high)
@@ -74,7 +73,7 @@ extension PageMerge {
       ranges.unverified.remove(piece.low, high)
       ranges.stale.remove(piece.low, high)
     }
-    try setAside(ingested, claim: claim, frame: frame)
+    try setAside(claim)
     if let hidden, hidden.low < hidden.high {
       try tx.quarantineTable.quarantine(
         record.cid, bytes: [], reason: BadItem.wholePageCode, low: hidden.low,
@@ -84,7 +83,7 @@ extension PageMerge {
     try hideUnreadable(in: shown)
     try passUnreadable(shown)
     try judge(
-      from: absentLow, to: absentHigh, asOf: answer.issued, seen: ingested.ids, holes: claim.holes)
+      from: absentLow, to: absentHigh, asOf: answer.issued, seen: answer.ids, holes: claim.holes)
     switch standing {
     case .toPresent, .runAtPresent: try closeGroup(claim, low: low, runTop: .max)
     case .run(let high): try closeGroup(claim, low: low, runTop: high)
@@ -95,9 +94,7 @@ extension PageMerge {
 
   /// What earlier pages of the run have shown is whole, but for what was purged since.
   mutating func claim(from low: Position, to high: Position) {
-    for piece in SpanSet().inserting(low, high: high).without(job.run.purged).spans {
-      ranges.spans.insert(piece.low, piece.high)
-    }
+    ranges.spans.insert(SpanSet().inserting(low, high: high).without(job.run.purged).spans)
   }
 
   /// A claim behaves as if what came another way had come after it: it ends below the timestamp
@@ -142,9 +139,7 @@ extension PageMerge {
 
   /// A page of a walk adds to its run what lies below the run only. A row at its upper end in a
   /// group that the run has passed, and that the run had not shown, came another way.
-  mutating func limitByLateRows(
-    _ ingested: Ingested, claim: PageClaim, passed: Position
-  ) throws(StoreFailure) {
+  mutating func limitByLateRows(_ claim: PageClaim, passed: Position) throws(StoreFailure) {
     let reaches = job.stage.isReaching
     guard let top = reaches ? .max : job.catchUp.present, let open = scheme.open(passed, top) else {
       return
@@ -155,7 +150,7 @@ extension PageMerge {
       late.append(contentsOf: ingested.items.compactMap { $0 }.filter { isPushedLate($0.id) })
     }
     late = late.filter { open.contains($0) }
-    if let row = lateInOpenGroup(ingested) { late.append(row) }
+    if let row = lateInOpenGroup { late.append(row) }
     for position in late {
       let low = Position.before(timestampGroup: position.time)
       if claim.low <= low, .after(timestampGroup: position.time) <= claim.high { continue }
@@ -170,7 +165,7 @@ extension PageMerge {
   }
 
   /// A row of the group that the run is walking, above all that this page shows again of it.
-  private func lateInOpenGroup(_ ingested: Ingested) -> Position? {
+  private var lateInOpenGroup: Position? {
     guard let open = job.run.openGroup else { return nil }
     let group = ingested.items.compactMap { $0 }.filter { $0.time == open.time }
     guard let newest = group.lastIndex(where: { open.seen.contains($0.id) }),
@@ -192,9 +187,7 @@ extension PageMerge {
 
   /// A page that brings a row into a range that was whole, without claiming the row's timestamp
   /// group, makes that group a gap. From the watermark's own group on, trust ends there.
-  mutating func doubtInsertions(
-    _ ingested: Ingested, into whole: SpanSet
-  ) throws(StoreFailure) {
+  mutating func doubtInsertions(into whole: SpanSet) throws(StoreFailure) {
     for position in ingested.insertedAt where whole.span(holding: position) != nil {
       let time = position.time
       guard
@@ -224,9 +217,7 @@ extension PageMerge {
   /// Of what was inserted, the places of unreadable items stay gaps.
   mutating func hideUnreadable(in shown: SpanSet) throws(StoreFailure) {
     for span in shown.spans {
-      for hole in try tx.quarantined(record.cid, from: span.low, to: span.high) {
-        ranges.spans.remove(hole.low, hole.high)
-      }
+      ranges.spans.remove(try tx.quarantined(record.cid, from: span.low, to: span.high))
     }
   }
 
@@ -235,7 +226,7 @@ extension PageMerge {
   private mutating func passUnreadable(_ shown: SpanSet) throws(StoreFailure) {
     job.evidence.passed = job.evidence.passed.union(shown)
     var known = job.evidence.passed.union(ranges.stored)
-    for hole in try tx.quarantined(record.cid, seen: true) { known.insert(hole.low, hole.high) }
+    known.insert(try tx.quarantined(record.cid, seen: true))
     for span in known.spans
     where shown.spans.contains(where: { $0.low <= span.high && span.low <= $0.high }) {
       try tx.quarantineTable.seeQuarantine(record.cid, low: span.low, high: span.high)
@@ -259,9 +250,7 @@ extension PageMerge {
   }
 
   /// Keeps the unreadable items with their place.
-  mutating func setAside(
-    _ ingested: Ingested, claim: PageClaim, frame: [UInt8]
-  ) throws(StoreFailure) {
+  mutating func setAside(_ claim: PageClaim) throws(StoreFailure) {
     for (order, bad) in ingested.bad.enumerated() {
       answer.aside.note(bad.reason.code)
       let hole =

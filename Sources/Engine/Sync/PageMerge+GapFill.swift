@@ -11,57 +11,51 @@ internal import Wire
 extension PageMerge {
   // MARK: Down
 
-  mutating func takeBackward(
-    _ walk: BackwardWalk, page: Page, from ingested: Ingested, whole: Bool,
-    frame: [UInt8]
-  ) throws(StoreFailure) -> PageOutcome {
+  mutating func takeBackward(_ walk: BackwardWalk) throws(StoreFailure) -> PageOutcome {
     let before = walk.pages
     var backward = before
-    let rows = ingested.items.compactMap { $0 }.ascending()
     let verdict = backward.extend(
-      rows: rows, rawCount: page.items.count, unread: ingested.unread, complete: whole)
+      rows: ingested.rows, rawCount: page.items.count, unread: ingested.unread, complete: isWhole)
     let claim = scheme.claim(
-      ingested.items, low: backward.low == .min ? .min : nil, high: upperEnd(ingested))
-    if verdict != .apart {
-      try limitByLateRows(ingested, claim: claim, passed: before.low)
-    }
+      ingested.items, low: backward.low == .min ? .min : nil, high: upperEnd)
+    if verdict != .apart { try limitByLateRows(claim, passed: before.low) }
     switch verdict {
     case .extended, .start:
       let known = try tx.count(record.cid, from: backward.low, to: before.low)
       // A way that begins at the end of time has no run above it: the page says where it ends.
       let standing = before.low == .max ? Standing.begun : .run(to: before.low)
-      try insert(claim, ingested, frame, low: backward.low, standing)
+      try insert(claim, low: backward.low, standing)
       job.aim.wanted -= known
     case .resumed:
       job.aim.wanted -= try tx.count(record.cid, from: backward.low, to: before.low)
       if before.low == .max {
         // Nothing above it could be read: up to where it hides something is not known.
-        try insert(claim, ingested, frame, low: claim.low, .apart)
+        try insert(claim, low: claim.low, .apart)
       } else {
         try insert(
-          claim, ingested, frame, low: backward.low, .run(to: before.low),
+          claim, low: backward.low, .run(to: before.low),
           hides: SpanSet.Span(low: claim.high, high: before.low))
       }
     case .apart:
-      try insert(claim, ingested, frame, low: claim.low, .apart)
+      try insert(claim, low: claim.low, .apart)
     case .same:
-      try setAside(ingested, claim: claim, frame: frame)
+      try setAside(claim)
     case .gaveUp:
-      try setAside(ingested, claim: claim, frame: frame)
+      try setAside(claim)
       return .stuck
     }
     return try goOn(BackwardWalk(pages: backward, key: walk.key))
   }
 
   /// Where a page of a walk ends above: the selection's own end, or the present.
-  private func upperEnd(_ ingested: Ingested) -> Position? {
+  private var upperEnd: Position? {
     guard job.turn.offset == 0 else { return nil }
     if let key = job.stage.walk?.key { return key.top }
-    return job.stage.isReaching ? newestEnd(ingested) : nil
+    return job.stage.isReaching ? newestEnd : nil
   }
 
   /// Nothing newer than its last row existed when a page was made.
-  private func newestEnd(_ ingested: Ingested) -> Position? {
+  private var newestEnd: Position? {
     ingested.items.compactMap { $0?.time }.max().map { .after(timestampGroup: $0) }
   }
 
@@ -71,9 +65,7 @@ extension PageMerge {
     let isOlder = job.stage.isReaching
     if job.goal.jumps {
       var passable = ranges.spans
-      for hole in try tx.quarantined(record.cid, seen: true) {
-        passable.insert(hole.low, hole.high)
-      }
+      passable.insert(try tx.quarantined(record.cid, seen: true))
       // A page cut inside its only timestamp group claims nothing yet, so it meets nothing; nor
       // does a run meet the range it belongs to where that ends inside the run's timestamp group.
       func isMet(_ span: SpanSet.Span) -> Bool {
@@ -124,38 +116,36 @@ extension PageMerge {
 
   // MARK: Up
 
-  mutating func takeForward(
-    _ before: ForwardPagination, page: Page, from ingested: Ingested, whole: Bool, frame: [UInt8]
-  ) throws(StoreFailure) -> PageOutcome {
+  mutating func takeForward(_ before: ForwardPagination) throws(StoreFailure) -> PageOutcome {
     var forward = before
-    let rows = ingested.items.compactMap { $0 }.ascending()
+    let rows = ingested.rows
     let isNewest = job.turn.offset == 0 || page.hasMoreAfter == false
     let verdict = forward.extend(
       rows: rows, rawCount: page.items.count, unread: ingested.unread, offset: job.turn.offset,
-      endsAtStart: whole, endsAtPresent: page.hasMoreAfter == false)
+      endsAtStart: isWhole, endsAtPresent: page.hasMoreAfter == false)
     let claim = scheme.claim(
-      ingested.items, low: whole ? .min : nil, high: isNewest ? newestEnd(ingested) : nil)
+      ingested.items, low: isWhole ? .min : nil, high: isNewest ? newestEnd : nil)
     switch verdict {
     case .extended, .present:
       try insert(
-        claim, ingested, frame, low: claim.low,
+        claim, low: claim.low,
         .extended(from: before.high, to: max(forward.high, claim.high)))
     case .resumed:
       let low = min(claim.low, forward.high)
       try insert(
-        claim, ingested, frame, low: claim.low,
+        claim, low: claim.low,
         .extended(from: before.high, to: max(forward.high, claim.high)),
         hides: SpanSet.Span(low: before.high, high: low))
       job.goal.from = max(job.goal.from, low)
     case .apart:
-      try insert(claim, ingested, frame, low: claim.low, .apart)
+      try insert(claim, low: claim.low, .apart)
     case .same:
-      try setAside(ingested, claim: claim, frame: frame)
+      try setAside(claim)
       if let top = rows.last?.successor {
         forward.look(at: job.turn.offset - (try tx.count(record.cid, from: top, to: forward.high)))
       }
     case .gaveUp:
-      try setAside(ingested, claim: claim, frame: frame)
+      try setAside(claim)
       return .stuck
     }
     if isNewest, verdict != .apart { return endGoal() }
@@ -176,23 +166,21 @@ extension PageMerge {
 
   // MARK: To a place
 
-  mutating func takeSearch(
-    _ before: OffsetSearch, page: Page, from ingested: Ingested, whole: Bool, frame: [UInt8]
-  ) throws(StoreFailure) -> PageOutcome {
+  mutating func takeSearch(_ before: OffsetSearch) throws(StoreFailure) -> PageOutcome {
     var search = before
     if scheme.learnsTies, !search.target.id.isEmpty,
       let row = try tx.row(search.target.id, record.cid)
     {
       search.noteHit(row.position)
     }
-    let rows = ingested.items.compactMap { $0 }.ascending()
+    let rows = ingested.rows
     var looked = rows
     if case .time = job.request.kind { looked = scheme.byTime(ingested) }
-    let verdict = search.judge(rows: looked, rawCount: page.items.count, endsAtStart: whole)
+    let verdict = search.judge(rows: looked, rawCount: page.items.count, endsAtStart: isWhole)
     let claim = scheme.claim(
-      ingested.items, low: whole ? .min : nil,
-      high: job.turn.offset == 0 ? newestEnd(ingested) : nil)
-    try insert(claim, ingested, frame, low: claim.low, .apart)
+      ingested.items, low: isWhole ? .min : nil,
+      high: job.turn.offset == 0 ? newestEnd : nil)
+    try insert(claim, low: claim.low, .apart)
     switch (verdict, job.request.kind) {
     case (.again, .marker), (.found, _), (.absent, _):
       break
@@ -211,14 +199,12 @@ extension PageMerge {
     case .at, .near, .time, .live, .count, .conversations, .all:
       return endGoal()
     case .latest, .older, .below, .above, .refresh:
-      return try walkOn(from: rows, rawCount: page.items.count)
+      return try walkOn(from: rows)
     }
   }
 
   /// The page at an edge is found: a walk goes on from there, anchored.
-  private mutating func walkOn(
-    from rows: [Position], rawCount: Int
-  ) throws(StoreFailure) -> PageOutcome {
+  private mutating func walkOn(from rows: [Position]) throws(StoreFailure) -> PageOutcome {
     let edge = job.goal.from
     var low = edge
     if job.goal.jumps, let span = ranges.spans.touching(edge) { low = span.low }
@@ -228,7 +214,7 @@ extension PageMerge {
     let isJoined = isAbove && low < edge
     let isReached = low <= job.goal.floor || job.aim.wanted <= 0
     if isReached || isJoined && job.goal.endsJoined { return endGoal() }
-    var above = job.turn.offset + rawCount - rows.prefix { $0 < low }.count
+    var above = job.turn.offset + page.items.count - rows.prefix { $0 < low }.count
     if isAbove, let first = rows.first {
       above += try tx.count(record.cid, from: low, to: first)
     }
@@ -238,9 +224,7 @@ extension PageMerge {
 
   /// What is on a screen below a page that was laid around one of its rows is read again as well:
   /// the page may have shown no more than that row.
-  private mutating func refreshOn(
-    _ spot: Spot, _ ingested: Ingested
-  ) throws(StoreFailure) -> PageOutcome {
+  private mutating func refreshOn(_ spot: Spot) throws(StoreFailure) -> PageOutcome {
     guard case .aroundID(let id) = spot, ingested.ids.contains(id) else { return endGoal() }
     var lowest = job.goal.from
     if let asked = try tx.row(id, record.cid) { lowest = min(lowest, asked.position) }
@@ -254,30 +238,28 @@ extension PageMerge {
     return onward(.spot(.aroundID(next.position.id)))
   }
 
-  mutating func takeSpot(
-    _ spot: Spot, page: Page, from ingested: Ingested, whole: Bool, frame: [UInt8]
-  ) throws(StoreFailure) -> PageOutcome {
+  mutating func takeSpot(_ spot: Spot) throws(StoreFailure) -> PageOutcome {
     var low: Position? = page.hasMoreBefore == false ? .min : nil
     var isNewest = page.hasMoreAfter == false
     var high: Position?
     switch spot {
     case .after(let bound):
       low = bound.position
-      isNewest = whole
+      isNewest = isWhole
     case .before(let key):
-      if whole { low = .min }
+      if isWhole { low = .min }
       high = key.top
     case .aroundID, .aroundTime:
       break
     }
     let claim = scheme.claim(
-      ingested.items, low: low, high: isNewest ? newestEnd(ingested) : high)
-    try insert(claim, ingested, frame, low: claim.low, .apart)
+      ingested.items, low: low, high: isNewest ? newestEnd : high)
+    try insert(claim, low: claim.low, .apart)
     switch job.request.kind {
     case .at(let id):
       return ingested.ids.contains(id) ? endGoal() : .lacksMessage
     case .refresh:
-      return try refreshOn(spot, ingested)
+      return try refreshOn(spot)
     case .marker, .near, .time, .live, .count, .conversations, .all:
       return endGoal()
     case .above:

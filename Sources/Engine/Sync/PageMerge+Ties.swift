@@ -21,7 +21,7 @@ extension PageMerge {
   }
 
   /// Notes which groups of a page that hides something do not stand by their ids.
-  mutating func noteRanks(_ ingested: Ingested) throws(StoreFailure) {
+  mutating func noteRanks() throws(StoreFailure) {
     for time in Set(ingested.items.lazy.compactMap { $0?.time }) {
       let group = try tx.timestampGroup(time, record.cid)
       if group.contains(where: { $0.position.rank != 0 }) { scheme.rankedTimes.insert(time) }
@@ -30,10 +30,10 @@ extension PageMerge {
 
   /// Puts the groups of a page, which is at hand oldest first or not known to be, in its order.
   mutating func learnTies(
-    _ ingested: Ingested, of listing: TieLearner.Listing, run: OpenTimestampGroup?, climbs: Bool
+    of listing: TieLearner.Listing, run: OpenTimestampGroup?, climbs: Bool
   ) throws(StoreFailure) {
     guard scheme.learnsTies else { return }
-    if memory.ties.isUnstable { return try noteUntaught(ingested) }
+    if memory.ties.isUnstable { return try noteUntaught() }
     for cid in memory.ties.takeTaught(besides: record.cid) {
       if let other = try tx.conversation(cid: cid) { answer.taught.append(other.id) }
     }
@@ -45,7 +45,7 @@ extension PageMerge {
     let isUnknown = memory.ties.isUnknown(listing)
     let isOne = rows.count > 1 && first == last && rows.allSatisfy { $0?.time == first }
     guard isUnknown ? isOne : memory.ties.descends(listing) != nil else {
-      return try noteUntaught(ingested)
+      return try noteUntaught()
     }
     let pushedTimes = memory.pushed.times(in: record.cid)
     var start = 0
@@ -70,7 +70,7 @@ extension PageMerge {
           cid: record.cid, time: time, issued: answer.issued, shown: shown)
         page.known.insert(all: try tx.timestampGroup(time, record.cid).map(\.position.id))
         memory.ties.wait(page, listing)
-        try noteUntaught(ingested)
+        try noteUntaught()
       } else {
         try arrange(time, by: shown, new: ingested.insertedAt)
       }
@@ -79,7 +79,7 @@ extension PageMerge {
 
   /// The page shows messages of one time and does not tell their order: what is counted from one
   /// of them is a guess.
-  private func noteUntaught(_ ingested: Ingested) throws(StoreFailure) {
+  private func noteUntaught() throws(StoreFailure) {
     for time in Array(Set(ingested.items.lazy.compactMap { $0?.time })).ascending()
     where try tx.timestampGroup(time, record.cid).count > 1 {
       try tx.note(orderOf: time, isKnown: false, in: record.cid)

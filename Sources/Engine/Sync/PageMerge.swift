@@ -1,8 +1,8 @@
 /// One page of messages on its way into a conversation's claims.
 ///
-/// Lives for one transaction. It decides whether the page is whole and hands it to
-/// its stage: catching up (`PageMerge+CatchUp`), or going elsewhere (`PageMerge+GapFill`). What
-/// a page proves is written down in `PageMerge+Claims`.
+/// Lives for one transaction and has the page at hand. It decides whether the page is whole and
+/// hands it to its stage: catching up (`PageMerge+CatchUp`), or going elsewhere
+/// (`PageMerge+GapFill`). What a page proves is written down in `PageMerge+Claims`.
 internal import Base
 internal import Store
 internal import Timeline
@@ -19,19 +19,22 @@ struct PageMerge {
   /// What is claimed of the conversation, as this page changes it.
   var ranges: ClaimedRanges
   var answer: PageAnswer
+  var page: Page
+  let frame: [UInt8]
+  let now: Instant
+  /// Its items, once they are rows.
+  var ingested = Ingested()
+  /// Nothing lies beyond it at the end where the server cuts.
+  private(set) var isWhole = false
   /// The server's time as it was known before this page.
   private let knownUs: Int64?
 
   init(
-    _ memory: SyncMemory, receivesAll: Bool, record: ConversationRecord, job: SyncJob,
-    answer: PageAnswer, in tx: WriteTransaction
+    _ page: Page, of frame: [UInt8], answer: PageAnswer, to job: SyncJob, at now: Instant,
+    _ memory: SyncMemory, receivesAll: Bool, record: ConversationRecord, in tx: WriteTransaction
   ) throws(StoreFailure) {
-    self.memory = memory
-    self.receivesAll = receivesAll
-    self.tx = tx
-    self.record = record
-    self.job = job
-    self.answer = answer
+    (self.page, self.frame, self.answer, self.job, self.now) = (page, frame, answer, job, now)
+    (self.memory, self.receivesAll, self.record, self.tx) = (memory, receivesAll, record, tx)
     scheme = memory.server.scheme
     knownUs = memory.server.timeUs
     ranges = try ClaimedRanges(of: record, in: tx)
@@ -59,22 +62,51 @@ struct PageMerge {
     }
   }
 
-  mutating func merge(
-    _ page: Page, from ingested: Ingested, frame: [UInt8], at now: Instant
-  ) throws(StoreFailure) -> PageOutcome {
+  mutating func merge() throws(StoreFailure) -> PageOutcome {
+    let before = ranges.stored
+    try notePage()
+    let (listing, run, climbs) = (listing, job.run.openGroup, job.stage.climbs)
+    let outcome: PageOutcome
+    switch job.stage {
+    case .catchUp(let catchUp):
+      switch catchUp.way {
+      case .tail(let bound): outcome = try takeTail(bound)
+      case .newest: outcome = try takeNewest()
+      case .backward where mustLookAgain: outcome = try lookAgain()
+      case .backward(let walk):
+        noteLaterTop()
+        outcome = try takeBackward(walk)
+      }
+    case .gap(let gap):
+      switch gap.way {
+      case .older(let walk): outcome = try takeBackward(walk)
+      case .forward(let forward): outcome = try takeForward(forward)
+      case .search(let search): outcome = try takeSearch(search)
+      case .spot(let spot): outcome = try takeSpot(spot)
+      }
+    case .start, .deletions, .changes, .listing, .asking, .log:
+      outcome = .extended(job.stage)
+    }
+    try doubtInsertions(into: before)
+    try learnTies(of: listing, run: run, climbs: climbs)
+    try ranges.flush(record.cid, in: tx)
+    return outcome
+  }
+
+  /// What the page says whatever was asked.
+  private mutating func notePage() throws(StoreFailure) {
     job.turn.pages += 1
     answer.ids = ingested.ids
-    let before = ranges.stored
     job.status.received += ingested.items.count
     job.status.inserted += ingested.insertedAt.count
-    noteBuried(ingested)
-    memory.server.noteLateness(lateness(ingested))
+    noteBuried()
+    memory.server.noteLateness(lateness())
     if let total = page.totalCount {
       try noteGrowth(total)
       record.totalCount = total
     }
     job.evidence.total = page.totalCount ?? job.evidence.total
-    let isWhole = Joining.isWhole(
+    isWhole = Joining.isWhole(
       items: page.items.count, asked: answer.asked,
       largestPage: memory.server.facts.largestPage,
       sizesVary: memory.server.profile.pageSizeVaries, hasMore: page.hasMore,
@@ -88,61 +120,21 @@ struct PageMerge {
     }
     if isWhole, page.hasMore == nil, !page.items.isEmpty { job.evidence.trustedSize = true }
     if !job.stage.selects {
-      memory.offsets.remember(
-        ingested.items.compactMap { $0 }.ascending(), at: job.turn.offset, in: record.cid)
+      memory.offsets.remember(ingested.rows, at: job.turn.offset, in: record.cid)
     }
-    if job.stage.isReaching { try endTrustAboveWatermark(ingested) }
-    if scheme.learnsTies, !ingested.bad.isEmpty { try noteRanks(ingested) }
-    let (listing, run, climbs) = (listing, job.run.openGroup, job.stage.climbs)
-    let outcome = try take(page, from: ingested, whole: isWhole, frame: frame, at: now)
-    try doubtInsertions(ingested, into: before)
-    try learnTies(ingested, of: listing, run: run, climbs: climbs)
-    try ranges.flush(record.cid, in: tx)
-    return outcome
+    if job.stage.isReaching { try endTrustAboveWatermark() }
+    if scheme.learnsTies, !ingested.bad.isEmpty { try noteRanks() }
   }
 
   /// What was deleted is shown by a server that was restored, or by one whose pages go on showing
   /// it: then all that a page shows is to be asked about.
-  private mutating func noteBuried(_ ingested: Ingested) {
+  private mutating func noteBuried() {
     guard memory.server.profile.deletionsAreLater else {
       job.evidence.sawBuried = job.evidence.sawBuried || ingested.sawBuried
       return
     }
     guard let oldest = ingested.stamps.map(\.stamp.timeUs).min() else { return }
     if memory.server.lowerDeletions(&record, showing: oldest) { job.evidence.needsDeletions = true }
-  }
-
-  /// Hands it to its stage.
-  private mutating func take(
-    _ page: Page, from ingested: Ingested, whole: Bool, frame: [UInt8], at now: Instant
-  ) throws(StoreFailure) -> PageOutcome {
-    switch job.stage {
-    case .catchUp(let catchUp):
-      switch catchUp.way {
-      case .tail(let bound):
-        return try takeTail(
-          page, from: ingested, bound: bound, whole: whole, frame: frame, at: now)
-      case .newest:
-        return try takeNewest(page, from: ingested, whole: whole, frame: frame, at: now)
-      case .backward(let walk):
-        if mustLookAgain(ingested) { return try lookAgain(ingested, frame: frame) }
-        noteLaterTop(ingested)
-        return try takeBackward(walk, page: page, from: ingested, whole: whole, frame: frame)
-      }
-    case .gap(let gap):
-      switch gap.way {
-      case .older(let walk):
-        return try takeBackward(walk, page: page, from: ingested, whole: whole, frame: frame)
-      case .forward(let forward):
-        return try takeForward(forward, page: page, from: ingested, whole: whole, frame: frame)
-      case .search(let search):
-        return try takeSearch(search, page: page, from: ingested, whole: whole, frame: frame)
-      case .spot(let spot):
-        return try takeSpot(spot, page: page, from: ingested, whole: whole, frame: frame)
-      }
-    case .start, .deletions, .changes, .listing, .asking, .log:
-      return .extended(job.stage)
-    }
   }
 
   /// What the server counts more than the last time came after the newest range, mostly: that
@@ -158,7 +150,7 @@ struct PageMerge {
   }
 
   /// How far below the watermark a message appeared in a range that was whole.
-  private func lateness(_ ingested: Ingested) -> Int64 {
+  private func lateness() -> Int64 {
     guard let fetch = record.fetch, let known = scheme.stamp(fetch.text)?.timeUs else { return 0 }
     var latest: Int64 = 0
     for position in ingested.insertedAt {
@@ -172,9 +164,7 @@ struct PageMerge {
 
   /// A page that is no catch-up may meet messages that arrived since: what lies
   /// between the watermark and them is not known.
-  private mutating func endTrustAboveWatermark(
-    _ ingested: Ingested
-  ) throws(StoreFailure) {
+  private mutating func endTrustAboveWatermark() throws(StoreFailure) {
     guard let fetch = scheme.lateTop(record),
       ingested.insertedAt.contains(where: { $0.time > fetch.timeUs })
     else { return }
@@ -194,8 +184,7 @@ struct PageMerge {
   /// Nothing from `boundary` on is claimed any more, up to the end of the range that
   /// the watermark tops. Ranges above that were settled when they were claimed, and stay.
   mutating func endTrust(at boundary: Position) throws(StoreFailure) {
-    ranges.spans.endTrust(at: boundary, watermark: record.fetch)
-    try tx.quarantineTable.doubtQuarantine(record.cid, above: boundary)
+    try ranges.spans.endTrust(at: boundary, of: record, in: tx)
   }
 
   /// A catch-up that takes more than one answer reads all anew from its bound on, also what
@@ -209,10 +198,7 @@ struct PageMerge {
       settled = max(bound, scheme.settled(at: knownUs))
     }
     ranges.spans.remove(settled, .max)
-    for link in memory.linked.above(bound, record.cid).spans {
-      ranges.spans.remove(link.low, link.high)
-    }
-    ranges.spans = ranges.spans.union(kept)
+    ranges.spans = ranges.spans.without(memory.linked.above(bound, record.cid)).union(kept)
   }
 
   /// From where on links may be left, and whether no range stands above the newest one.
@@ -224,8 +210,11 @@ struct PageMerge {
 }
 
 extension SpanSet {
-  mutating func endTrust(at boundary: Position, watermark: ContentMark?) {
-    let top = watermark?.boundary ?? .max
+  mutating func endTrust(
+    at boundary: Position, of record: ConversationRecord, in tx: WriteTransaction
+  ) throws(StoreFailure) {
+    let top = record.fetch?.boundary ?? .max
     if let span = spans.last(where: { $0.low <= top }) { remove(boundary, span.high) }
+    try tx.quarantineTable.doubtQuarantine(record.cid, above: boundary)
   }
 }

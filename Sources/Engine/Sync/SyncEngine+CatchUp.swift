@@ -87,8 +87,6 @@ extension SyncEngine {
     }
   }
 
-  func stamp(_ mark: ContentMark?) -> Stamp? { memory.server.stamp(mark) }
-
   var scheme: PositionScheme { memory.server.scheme }
 
   func can(_ capability: Profile.Capabilities) -> Bool {
@@ -99,29 +97,29 @@ extension SyncEngine {
   func takePage(
     _ job: inout SyncJob, page: Page, from ingest: Ingest, at now: Instant
   ) throws(StoreFailure) -> Step {
-    var draft = job
+    let wasLive = job.isLive
     let answer = PageAnswer(issued: ingest.issued, asked: ingest.asked)
-    let (step, effects) = try commit { tx throws(StoreFailure) -> (Step, PageEffects?) in
+    let (step, effects) = try commit(&job) { tx, job throws(StoreFailure) -> (Step, PageEffects?) in
       let planner = planner(tx)
-      var record = try tx.conversation(creating: draft.request.conversation)
+      var record = try tx.conversation(creating: job.request.conversation)
       if try newEpoch(page, in: tx) {
         // The page is the new server's: begin again with nothing believed.
-        guard draft.restores < 2 else { return (.ended(.incomplete), nil) }
-        return (try planner.distrust(&draft, of: &record), nil)
+        guard job.restores < 2 else { return (.ended(.incomplete), nil) }
+        return (try planner.distrust(&job, of: &record), nil)
       }
-      try planner.takeCursors(of: page, into: &record, for: &draft)
+      try planner.takeCursors(of: page, into: &record, for: &job)
       var merge = try PageMerge(
-        memory, receivesAll: pushReach.receivesAll(record), record: record, job: draft,
-        answer: answer, in: tx)
+        page, of: ingest.frame, answer: answer, to: job, at: now, memory,
+        receivesAll: pushReach.receivesAll(record), record: record, in: tx)
       try noteNews(of: record, in: tx)
       var ingested = try ingest.of(record, memory, in: tx).page(page.items, of: record, in: tx)
       // One message may be told wrongly. Where most are others, the server was built anew and gives
       // its ids again.
-      if ingested.others > 1, ingested.others > ingested.duplicates / 2, draft.restores == 0,
+      if ingested.others > 1, ingested.others > ingested.duplicates / 2, job.restores == 0,
         memory.restores.mayBelieve(record.id, nowMs: now.monotonicMs)
       {
         memory.effects.restores &+= 1
-        let step = try planner.distrust(&draft, of: &record)
+        let step = try planner.distrust(&job, of: &record)
         // So is what this page brought, which older copies may hide.
         record.restoredLSN = tx.lsn &+ 1
         try tx.save(record)
@@ -129,24 +127,25 @@ extension SyncEngine {
       }
       ingested.record(page.items, frame: ingest.frame)
       merge.scheme.knowsOrder = order(&ingested, of: merge.listing, frame: ingest.frame)
-      var page = page
       let shownUs = memory.server.plausibleTime(ingested, stated: nil, at: now)
-      if !memory.server.isBorneOut(page.serverTime, shownUs: shownUs) { page.serverTime = nil }
-      memory.server.learn(page, from: ingested, at: now)
-      let outcome = try merge.merge(page, from: ingested, frame: ingest.frame, at: now)
+      if !memory.server.isBorneOut(page.serverTime, shownUs: shownUs) {
+        merge.page.serverTime = nil
+      }
+      memory.server.learn(merge.page, from: ingested, at: now)
+      merge.ingested = ingested
+      let outcome = try merge.merge()
       let step = try planner.next(after: outcome, of: &merge.job, &merge.record)
       try tx.save(memory.server.facts)
-      draft = merge.job
-      if draft.isLive, !job.isLive {
+      job = merge.job
+      if job.isLive, !wasLive {
         try tx.unreadTable.outliveCount(from: memory.live.beganLSN, in: record.cid)
       }
-      draft.budget.take(ingested, total: page.totalCount)
+      job.budget.take(ingested, total: page.totalCount)
       try tx.save(merge.record)
       try noteNews(of: merge.record, in: tx)
-      return (step, PageEffects(merge, ingested))
+      return (step, PageEffects(merge))
     }
-    if let effects { runEffects(effects, in: &draft, wasLive: job.isLive) }
-    job = draft
+    if let effects { runEffects(effects, in: &job, wasLive: wasLive) }
     return step
   }
 
@@ -170,12 +169,12 @@ extension SyncEngine {
   func readLog<Next>(
     _ job: inout SyncJob, _ body: (inout LogSync, inout SyncJob) throws(StoreFailure) -> Next
   ) throws(StoreFailure) -> Next {
-    var draft = job
-    let (next, effects) = try commit { tx throws(StoreFailure) -> (Next, LogEffects) in
-      let record = try tx.conversation(creating: draft.request.conversation)
+    let wasLive = job.isLive
+    let (next, effects) = try commit(&job) { tx, job throws(StoreFailure) -> (Next, LogEffects) in
+      let record = try tx.conversation(creating: job.request.conversation)
       var sync = try LogSync(memory, ingestRules, of: record, in: tx)
-      let next = try body(&sync, &draft)
-      if draft.isLive, !job.isLive {
+      let next = try body(&sync, &job)
+      if job.isLive, !wasLive {
         try tx.unreadTable.outliveCount(from: memory.live.beganLSN, in: record.cid)
       }
       return (next, sync.input.effects)
@@ -186,9 +185,8 @@ extension SyncEngine {
     report.stats.duplicates &+= UInt64(clamping: effects.duplicates)
     if effects.sawClientID { outbox.noteClientIDs() }
     if effects.queuedMarks { receipts.queue(max(1, effects.inserted)) }
-    if draft.isLive, !job.isLive { memory.live.markLive(job.request.conversation) }
+    if job.isLive, !wasLive { memory.live.markLive(job.request.conversation) }
     if effects.needsCatchUp { scheduler.markPending(job.request.conversation) }
-    job = draft
     return next
   }
 
@@ -233,7 +231,8 @@ extension SyncEngine {
     }
     if job.isLive, !wasLive {
       memory.linked.remove(below: effects.links.bound, isTop: effects.links.isTop, cid)
-      becameLive(job)
+      memory.live.markLive(job.request.conversation)
+      scheduler.pass(job)
     }
     if effects.answer.isBehind { scheduler.markPending(job.request.conversation) }
     for other in effects.answer.taught where memory.live.isLive(other) { catchUp(other) }
@@ -280,16 +279,6 @@ extension SyncEngine {
     return descends != nil
   }
 
-  /// A catch-up ended well. Where it stopped at the newest page, what the longer ones
-  /// were to bring is a gap below the watermark now, and becomes their goal.
-  ///
-  /// Others of the conversation that are under way begin again at the watermark: what was still
-  /// to come within the overlap below it, they would take for known.
-  private func becameLive(_ job: SyncJob) {
-    memory.live.markLive(job.request.conversation)
-    scheduler.pass(job)
-  }
-
   /// Whether the server says that it is no longer the one it was.
   private func newEpoch(_ page: Page, in tx: WriteTransaction) throws(StoreFailure) -> Bool {
     guard let isChange = memory.server.enter(epoch: page.epoch, at: tx.lsn) else { return false }
@@ -306,15 +295,14 @@ extension SyncEngine {
   func takeDeletions(
     _ job: inout SyncJob, page: DeletedPage, on walk: DeletionWalk
   ) throws(StoreFailure) -> Step {
-    var draft = job
     var leftWalk: (walk: LeftCursor.Walk, at: LeftCursor)?
-    let step = try commit { tx throws(StoreFailure) in
+    let step = try commit(&job) { tx, job throws(StoreFailure) in
       let planner = planner(tx)
-      var record = try tx.conversation(creating: draft.request.conversation)
+      var record = try tx.conversation(creating: job.request.conversation)
       var isIdle = true
       for id in page.ids where isIdle { isIdle = try tx.isTombstoned(id, in: record.cid) }
       for id in page.ids where try tx.tombstone(id, in: record.cid, version: nil) != nil {
-        draft.status.removed += 1
+        job.status.removed += 1
       }
       try tx.annotationTable.dropMarks(.read, ids: page.ids, in: record.cid)
       try tx.annotationTable.dropMarks(.delivered, ids: page.ids, in: record.cid)
@@ -332,18 +320,17 @@ extension SyncEngine {
           try tx.save(record)
           return Step.ended(.incomplete)
         }
-        draft.stage = .deletions(walk)
+        job.stage = .deletions(walk)
         return Step.next
       }
       if let form = try planner.deletionForm(record) {
         planner.moveDeletions(&record, page: page, form: form, knownUs: walk.knownUs)
       }
-      let step = try planner.afterDeletions(&draft, of: &record)
+      let step = try planner.afterDeletions(&job, of: &record)
       try tx.save(record)
       return step
     }
     if let (walk, left) = leftWalk { memory.left.leave(walk, at: left) }
-    job = draft
     return step
   }
 
@@ -352,10 +339,10 @@ extension SyncEngine {
   func takeChanges(
     _ job: inout SyncJob, page: ChangedPage, from ingest: Ingest, on walk: ChangeWalk
   ) throws(StoreFailure) -> Step {
-    var draft = job
-    let (step, effects) = try commit { tx throws(StoreFailure) -> (Step, ChangeEffects) in
+    let (step, effects) = try commit(&job) {
+      tx, job throws(StoreFailure) -> (Step, ChangeEffects) in
       let planner = planner(tx)
-      var record = try tx.conversation(creating: draft.request.conversation)
+      var record = try tx.conversation(creating: job.request.conversation)
       var effects = ChangeEffects(conversation: record.id, cid: record.cid)
       let stored = try tx.spans(record.cid)
       var spans = stored
@@ -370,8 +357,8 @@ extension SyncEngine {
         try tx.save(spans: spans, replacing: stored, in: record.cid)
       }
       let claims = spans.without(try tx.stale(record.cid))
-      draft.status.received += page.items.count
-      draft.status.inserted += ingested.insertedAt.count
+      job.status.received += page.items.count
+      job.status.inserted += ingested.insertedAt.count
       effects.queuedMarks = ingested.queuedMarks
       if page.hasMore {
         var walk = walk
@@ -379,22 +366,22 @@ extension SyncEngine {
           to: page.nextSince, isIdle: page.items.isEmpty, isEmpty: page.items.isEmpty,
           pagesMax: self.config.profile.pagesMax)
         guard goesOn else {
-          effects.left = planner.left(walk.cursors, at: &record.marks, self.stamp(record.fetch))
+          effects.left = planner.left(
+            walk.cursors, at: &record.marks, memory.server.stamp(record.fetch?.text))
           try tx.save(record)
           return (.ended(.incomplete), effects)
         }
-        draft.stage = .changes(walk)
+        job.stage = .changes(walk)
         return (.next, effects)
       }
       effects.fresh = claims
-      draft.caughtUp.noteChanges()
+      job.caughtUp.noteChanges()
       planner.moveMarks(&record, page: page, knownUs: walk.knownUs)
-      let step = try planner.finish(&draft, of: &record)
+      let step = try planner.finish(&job, of: &record)
       try tx.save(record)
       return (step, effects)
     }
     runEffects(effects, of: job)
-    job = draft
     return step
   }
 
@@ -411,19 +398,11 @@ extension SyncEngine {
 
   /// The server no longer knows the watermark of changes.
   func loseMarks(_ job: inout SyncJob) throws(StoreFailure) -> Step {
-    var draft = job
-    let step = try commit { tx throws(StoreFailure) in try planner(tx).loseMarks(&draft) }
-    job = draft
-    return step
+    try commit(&job) { tx, job throws(StoreFailure) in try planner(tx).loseMarks(&job) }
   }
 
   func loseDeletionCursor(_ job: inout SyncJob) throws(StoreFailure) -> Step? {
-    var draft = job
-    let step = try commit { tx throws(StoreFailure) in
-      try planner(tx).loseDeletionCursor(&draft)
-    }
-    if step != nil { job = draft }
-    return step
+    try commit(&job) { tx, job throws(StoreFailure) in try planner(tx).loseDeletionCursor(&job) }
   }
 
   /// The message that a page was to be laid around is gone on the server: the longer way.
@@ -440,22 +419,20 @@ extension SyncEngine {
   func takeAsked(
     _ job: inout SyncJob, _ known: WireConversation, from ingest: Ingest, at now: Instant
   ) throws(StoreFailure) -> Step {
-    var draft = job
     var effects = UpdateApplier.Effects()
     var isNamed = false
-    let stage = try commit { tx throws(StoreFailure) -> SyncStage? in
-      let record = try tx.conversation(creating: draft.request.conversation)
+    let stage = try commit(&job) { tx, job throws(StoreFailure) -> SyncStage? in
+      let record = try tx.conversation(creating: job.request.conversation)
       guard record.id == known.id else { return nil }
       var applier = applier(tx, answer: .getConversation, from: ingest, at: now)
       try applier.applyConversation(known)
       effects = applier.effects
-      if draft.request.kind == .count { return nil }
+      if job.request.kind == .count { return nil }
       isNamed = try tx.unreadReader.namedMarker(record.cid) != nil
-      return try scheme.history.planAtMarker(&draft, of: record, planner(tx))
+      return try scheme.history.planAtMarker(&job, of: record, planner(tx))
     }
     runEffects(effects)
     if known.unreadCount == nil { try noCount(of: known.id, isNever: windows.asksList) }
-    job = draft
     return try scheme.history.goToMarker(&job, stage, isNamed: isNamed, self)
   }
 

@@ -31,7 +31,7 @@ struct CacheLoader {
     self.isUp = isUp
     self.loaded = loaded
     var passable = spans
-    for hole in try rx.quarantined(record.cid, seen: true) { passable.insert(hole.low, hole.high) }
+    passable.insert(try rx.quarantined(record.cid, seen: true))
     self.passable = passable
     endsAtPresent = record.reachesPresent(spans, rx)
   }

@@ -17,7 +17,7 @@ package struct LogCertificate {
         ON entry.cid = log_range.cid AND entry.place = log_range.high
       WHERE log_range.cid = ?1 AND low <= ?2 AND high >= ?2
         AND log_range.flags & 1 /* LogRanges.isUnverified */ = 0
-      """, cid, position.time)
+      """, cid, position.place)
     return try row.step() ? (row.bytes(0), row.optionalInt(1)) : nil
   }
 }

@@ -32,7 +32,7 @@ package struct LogProjection {
   ) throws(StoreFailure) -> Written {
     var written = Written()
     var seen = IDSet()
-    var messages: [(place: Int64, row: LogRow)] = []
+    var messages: [(place: Place, row: LogRow)] = []
     let all = [step.removed, step.moved, step.inserted, step.updated, step.touched]
     for id in all.joined() where !seen.contains(id) {
       seen.insert(id)
@@ -67,7 +67,7 @@ package struct LogProjection {
     guard var message = try LogBody.message(row.entry.content, id: row.id),
       let state = try book.state(of: row.id, withReactions: false)
     else { return nil }
-    message.order = row.place
+    message.order = row.place.value
     // Every other entry that is ordered by time came from this server.
     let isImported =
       row.received == 0 && book.range(holding: row.place).map { book.ranges[$0].isByTime } ?? false
@@ -110,8 +110,8 @@ package struct LogProjection {
   package func writeSpans(of book: LogBook<LogRows>) throws(StoreFailure) {
     var spans = SpanSet()
     for range in book.ranges where !range.isUnverified {
-      let low: Position = range.start == nil ? .before(timestampGroup: range.low) : .min
-      spans.insert(low, .after(timestampGroup: range.high))
+      let low: Position = range.start == nil ? .before(range.low) : .min
+      spans.insert(low, .after(range.high))
     }
     if let empty = book.facts.empty, book.ranges.isEmpty, empty.request > 0 {
       // There is nothing, and that is known.
@@ -122,7 +122,7 @@ package struct LogProjection {
       if holes.count == Limits.spansMax, let last = holes.last { spans.remove(.min, last.high) }
       for hole in holes.reversed() { spans.remove(hole.low, hole.high) }
     }
-    if let place = try book.untrustedBelow() { spans.remove(.min, .after(timestampGroup: place)) }
+    if let place = try book.untrustedBelow() { spans.remove(.min, .after(place)) }
     spans.keepNewest(Limits.spansMax)
     try tx.save(spans: spans, replacing: try tx.spans(cid), in: cid)
   }
@@ -150,16 +150,16 @@ package struct LogProjection {
     of old: Position?, in book: LogBook<LogRows>
   ) throws(StoreFailure) -> Position? {
     guard let old else { return nil }
-    if let row = try book.table.row(old.id) { return Position(time: row.place, id: old.id) }
+    if let row = try book.table.row(old.id) { return Position(place: row.place, id: old.id) }
     if let below = try tx.rows(cid, from: .min, to: old, limit: 1, newestFirst: true).first,
       let row = try book.table.row(below.position.id)
     {
-      return Position(time: row.place, id: row.id)
+      return Position(place: row.place, id: row.id)
     }
     if let above = try tx.rows(
       cid, from: old, to: ReadTransaction.beyond, limit: 1, newestFirst: false
     ).first, let row = try book.table.row(above.position.id) {
-      return .before(timestampGroup: row.place)
+      return .before(row.place)
     }
     return old
   }
@@ -185,28 +185,28 @@ package struct LogProjection {
     if places.isEmpty { return }
     for id in [step.moved, step.updated, step.removed].joined() {
       let key = Position(time: 0, id: id).key
-      guard let times = places[key] else { continue }
+      guard let hidden = places[key] else { continue }
       let row = try book.table.row(id)
-      for time in times {
+      for place in hidden {
         guard let row, row.entry.isUnreadable else {
-          try tx.connection.run(Self.freeQuarantined, cid, time, key)
+          try tx.connection.run(Self.freeQuarantined, cid, place, key)
           tx.asked.quarantinedCount = nil
           continue
         }
-        let behind = Position(time: row.place, id: id).successor
-        try tx.connection.run(Self.moveQuarantined, row.place, behind.key, cid, time, key)
+        let behind = Position(place: row.place, id: id).successor
+        try tx.connection.run(Self.moveQuarantined, row.place, behind.key, cid, place, key)
       }
     }
   }
 
   /// Where entries hide that could not be read, by the keys of their ids. They are looked up by
   /// place, so the places are read once and not for each entry that moves.
-  private func quarantinedPlaces() throws(StoreFailure) -> [[UInt8]: [Int64]] {
-    var places: [[UInt8]: [Int64]] = [:]
+  private func quarantinedPlaces() throws(StoreFailure) -> [[UInt8]: [Place]] {
+    var places: [[UInt8]: [Place]] = [:]
     let statement = try tx.connection.statement(
       "SELECT DISTINCT low_time, low_id FROM quarantine WHERE cid = ? AND low_time >= 0", cid)
     while try statement.step() {
-      places[statement.bytes(1), default: []].append(statement.int(0))
+      places[statement.bytes(1), default: []].append(statement.place(0))
     }
     return places
   }

@@ -17,11 +17,11 @@ extension Purge {
     var known: [[UInt8]: Row] = [:]
     for row in found { known[row.position.id] = row }
     // What lies above the last message that was read is for the next slice.
-    let bound = found.count < limit ? Int64.max : found.last?.position.time ?? .max
+    let bound = found.count < limit ? Place.max : found.last?.position.place ?? .max
     var gone: [Row] = []
-    let purged = try book.purge(from: from.time, limit: limit &* 4) { entry throws(StoreFailure) in
+    let purged = try book.purge(from: from.place, limit: limit &* 4) { entry throws(StoreFailure) in
       if entry.place > bound { return .ends }
-      if protection.ranges.holds(Position(time: entry.place, id: entry.id)) { return .stays }
+      if protection.ranges.holds(Position(place: entry.place, id: entry.id)) { return .stays }
       guard entry.entry.change == nil, let row = known[entry.id] else { return .goes }
       if isEnough(slice) { return .ends }
       if protection.keeps(entry.id, number: row.number, flags: row.flags) { return .stays }
@@ -31,10 +31,9 @@ extension Purge {
       return .goes
     }
     for run in purged.runs {
-      slice.ranges.insert(
-        .before(timestampGroup: run.lowerBound), .after(timestampGroup: run.upperBound))
+      slice.ranges.insert(.before(run.lowerBound), .after(run.upperBound))
     }
-    slice.next = purged.next.map { .before(timestampGroup: $0) }
+    slice.next = purged.next.map { .before($0) }
     if !gone.isEmpty { try take(gone, of: record, slice) }
     return slice
   }

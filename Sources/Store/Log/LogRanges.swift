@@ -9,7 +9,7 @@ package import Timeline
 
 /// The log gives places of `0...1 << 62`, and in the midst of an input some beside them. With these
 /// it reckons without overflow.
-let logPlaces: ClosedRange<Int64> = -0x2000_0000_0000_0000...0x6000_0000_0000_0000
+let logPlaces: ClosedRange<Place> = -0x2000_0000_0000_0000...0x6000_0000_0000_0000
 
 /// Ranges and facts, as they are stored.
 package struct LogShape: Equatable, Sendable {
@@ -40,10 +40,10 @@ package struct LogRanges {
   }
 
   private func check(_ ranges: [LogRange]) throws(StoreFailure) {
-    var last: Int64 = -2
+    var last: Place = -2
     for range in ranges {
       guard range.low <= range.high, logPlaces.contains(range.low),
-        logPlaces.contains(range.high), range.low > last &+ 1
+        logPlaces.contains(range.high), range.low > last.saturating(plus: 1)
       else { throw .damaged }
       last = range.high
     }
@@ -61,9 +61,9 @@ package struct LogRanges {
     if shape == old { return }
     if shape.facts != old.facts { try save(shape.facts, cid) }
     if shape.ranges == old.ranges { return }
-    var known: [Int64: LogRange] = [:]
+    var known: [Place: LogRange] = [:]
     for range in old.ranges { known[range.low] = range }
-    var kept: Set<Int64> = []
+    var kept: Set<Place> = []
     for range in shape.ranges where known[range.low] == range { kept.insert(range.low) }
     for range in old.ranges where !kept.contains(range.low) { try drop(range.low, cid) }
     for range in shape.ranges where !kept.contains(range.low) { try insert(range, cid) }
@@ -118,7 +118,7 @@ package struct LogRanges {
       """, cid)
     var ranges: [LogRange] = []
     while try row.step() {
-      var range = LogRange(low: row.int(0), high: row.int(1), connection: row.uint(3))
+      var range = LogRange(low: row.place(0), high: row.place(1), connection: row.uint(3))
       range.isUnverified = row.int(2) & Self.isUnverified != 0
       range.isByTime = row.int(2) & Self.isByTime != 0
       range.start = Self.claim(row, at: 4)
@@ -141,8 +141,8 @@ package struct LogRanges {
       """
     ) { row in
       row.bind(cid)
-      row.bind(range.low)
-      row.bind(range.high)
+      row.bind(range.low.value)
+      row.bind(range.high.value)
       row.bind(
         (range.isUnverified ? Self.isUnverified : 0) | (range.isByTime ? Self.isByTime : 0))
       row.bind(range.connection)
@@ -158,7 +158,7 @@ package struct LogRanges {
     try insert(range.upper, side: 1, of: range, cid)
   }
 
-  private func drop(_ low: Int64, _ cid: Int64) throws(StoreFailure) {
+  private func drop(_ low: Place, _ cid: Int64) throws(StoreFailure) {
     try tx.connection.runNoted("DELETE FROM log_range WHERE cid = ? AND low = ?", cid, low)
     try tx.connection.runNoted("DELETE FROM log_token WHERE cid = ? AND low = ?", cid, low)
   }
@@ -187,8 +187,8 @@ package struct LogRanges {
       """, cid)
     var index = 0
     while try row.step() {
-      while index < ranges.count, ranges[index].low < row.int(0) { index &+= 1 }
-      guard index < ranges.count, ranges[index].low == row.int(0) else { throw .damaged }
+      while index < ranges.count, ranges[index].low < row.place(0) { index &+= 1 }
+      guard index < ranges.count, ranges[index].low == row.place(0) else { throw .damaged }
       let token = LogToken(
         bytes: row.bytes(2), id: row.optionalBytes(3), connection: row.uint(4),
         epoch: row.optionalBytes(5))

@@ -62,7 +62,7 @@ extension LogRows {
   }
 
   package func lastChange(
-    of target: [UInt8], _ slot: LogSlot?, from low: Int64, through high: Int64
+    of target: [UInt8], _ slot: LogSlot?, from low: Place, through high: Place
   ) throws(StoreFailure) -> LogRow? {
     let connection = try tx.connection
     switch slot {
@@ -86,7 +86,7 @@ extension LogRows {
   }
 
   package func reactions(
-    of target: [UInt8], by user: [UInt8], from low: Int64, through high: Int64, limit: Int
+    of target: [UInt8], by user: [UInt8], from low: Place, through high: Place, limit: Int
   ) throws(StoreFailure) -> [LogRow] {
     try all(
       tx.connection.statement(

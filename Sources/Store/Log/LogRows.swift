@@ -43,7 +43,7 @@ package struct LogRows: LogTable {
         """, cid, id))
   }
 
-  package func rows(from low: Int64, through high: Int64) throws(StoreFailure) -> [LogRow] {
+  package func rows(from low: Place, through high: Place) throws(StoreFailure) -> [LogRow] {
     guard low <= high else { return [] }
     return try all(
       tx.connection.statement(
@@ -53,22 +53,22 @@ package struct LogRows: LogTable {
         """, cid, low, high))
   }
 
-  package func count(from low: Int64, through high: Int64) throws(StoreFailure) -> Int {
+  package func count(from low: Place, through high: Place) throws(StoreFailure) -> Int {
     let count = try tx.connection.number(
       "SELECT count(*) FROM entry WHERE cid = ? AND place BETWEEN ? AND ?", cid, low, high)
     return Int(clamping: count ?? 0)
   }
 
-  package func first(above place: Int64, through high: Int64) throws(StoreFailure) -> LogRow? {
+  package func first(above place: Place, through high: Place) throws(StoreFailure) -> LogRow? {
     try row(1, above: place, through: high)
   }
 
-  package func last(below place: Int64, from low: Int64) throws(StoreFailure) -> LogRow? {
+  package func last(below place: Place, from low: Place) throws(StoreFailure) -> LogRow? {
     try row(1, below: place, from: low)
   }
 
   package func row(
-    _ distance: Int, above place: Int64, through high: Int64
+    _ distance: Int, above place: Place, through high: Place
   ) throws(StoreFailure) -> LogRow? {
     try one(
       tx.connection.statement(
@@ -79,7 +79,7 @@ package struct LogRows: LogTable {
   }
 
   package func row(
-    _ distance: Int, below place: Int64, from low: Int64
+    _ distance: Int, below place: Place, from low: Place
   ) throws(StoreFailure) -> LogRow? {
     try one(
       tx.connection.statement(
@@ -90,7 +90,7 @@ package struct LogRows: LogTable {
   }
 
   package func lastEdit(
-    of target: [UInt8], by user: [UInt8]?, from low: Int64, through high: Int64
+    of target: [UInt8], by user: [UInt8]?, from low: Place, through high: Place
   ) throws(StoreFailure) -> LogRow? {
     guard let user else {
       return try one(tx.connection.statement(Self.lastEdit, cid, target, low, high))
@@ -106,7 +106,7 @@ package struct LogRows: LogTable {
   }
 
   package func markedInPlace(
-    from low: Int64, through high: Int64
+    from low: Place, through high: Place
   ) throws(StoreFailure) -> [LogRow] {
     try all(
       tx.connection.statement(
@@ -132,8 +132,9 @@ package struct LogRows: LogTable {
     WHERE cid = ? AND flags & 6 /* LogRows.anyEdit */ != 0 AND heard >= ? AND heard < ?
     """
 
-  package func lastWithoutTarget(isClaimed: Bool) throws(StoreFailure) -> Int64? {
+  package func lastWithoutTarget(isClaimed: Bool) throws(StoreFailure) -> Place? {
     try tx.connection.number(Self.lastWithoutTarget, cid, isClaimed ? 0 : Self.unclaimed)
+      .map { Place($0) }
   }
 
   static let lastWithoutTarget: StaticString = """
@@ -143,7 +144,7 @@ package struct LogRows: LogTable {
     ORDER BY place DESC LIMIT 1
     """
 
-  package func unclaimed(above place: Int64) throws(StoreFailure) -> LogRow? {
+  package func unclaimed(above place: Place) throws(StoreFailure) -> LogRow? {
     try one(
       tx.connection.statement(
         """
@@ -164,9 +165,7 @@ package struct LogRows: LogTable {
     let row = try tx.connection.statement(Self.unclaimedPlaces, cid, Limits.spansMax)
     var places: [SpanSet.Span] = []
     while try row.step() {
-      places.append(
-        SpanSet.Span(
-          low: .before(timestampGroup: row.int(0)), high: .after(timestampGroup: row.int(0))))
+      places.append(SpanSet.Span(low: .before(row.place(0)), high: .after(row.place(0))))
     }
     return places
   }
@@ -180,7 +179,7 @@ package struct LogRows: LogTable {
     var editor: [UInt8]?
     if case .by(let id) = entry.edited { editor = id }
     func bind(_ columns: inout Parameters) {
-      columns.bind(row.place)
+      columns.bind(row.place.value)
       columns.bind(row.stored)
       columns.bind(row.received)
       columns.bind(Self.flags(row))
@@ -262,7 +261,7 @@ extension LogRows {
           try LogBody.message(entry.content, id: entry.id)?.sender ?? []
         }
     }
-    let place = row.int(1)
+    let place = row.place(1)
     // The log reckons with places that it has given.
     guard logPlaces.contains(place) else { throw .damaged }
     var found = LogRow(entry: entry, place: place, stored: row.uint(2), received: row.uint(3))

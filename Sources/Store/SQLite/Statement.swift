@@ -5,6 +5,7 @@
 internal import CSQLite
 internal import Glibc
 internal import Support
+internal import Timeline
 
 @safe struct Statement: ~Copyable {
   private let prepared: OpaquePointer
@@ -52,6 +53,8 @@ internal import Support
   borrowing func optionalInt(_ column: Int32) -> Int64? {
     isNull(column) ? nil : int(column)
   }
+
+  borrowing func place(_ column: Int32) -> Place { Place(int(column)) }
 
   /// A number that is never negative, as far as the file is honest.
   borrowing func uint(_ column: Int32) -> UInt64 {
@@ -190,6 +193,12 @@ protocol Bindable {
 extension Int64: Bindable {
   func bind(to statement: borrowing Statement, at index: Int32) throws(StoreFailure) {
     try statement.bind(int: self, at: index)
+  }
+}
+
+extension Place: Bindable {
+  func bind(to statement: borrowing Statement, at index: Int32) throws(StoreFailure) {
+    try statement.bind(int: value, at: index)
   }
 }
 

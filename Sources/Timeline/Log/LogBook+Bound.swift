@@ -9,7 +9,7 @@ extension LogBook {
   /// - Parameter run: what has just come; the ranges of its ends stay.
   mutating func bound(besides run: LogRun? = nil) throws(Table.Failure) {
     guard ranges.count > profile.rangesMax else { return }
-    var kept: [Int64] = []
+    var kept: [Place] = []
     for id in keeps + [run?.links.first?.id, run?.links.last?.id].compactMap({ $0 }) {
       if let row = try table.row(id) { kept.append(row.place) }
     }

@@ -5,7 +5,7 @@ extension LogBook {
   /// Puts the entries of a run in, as one range with what it is attached to. Gives the changes that
   /// may say where ranges belong.
   mutating func build(
-    _ run: LogRun, _ parts: [Part], survivor: Int?, _ places: [[UInt8]: Int64], at index: Int,
+    _ run: LogRun, _ parts: [Part], survivor: Int?, _ places: [[UInt8]: Place], at index: Int,
     _ moving: Moving
   ) throws(Table.Failure) -> [LogRow] {
     var rows = moving.below
@@ -118,7 +118,7 @@ extension LogBook {
   // MARK: Places
 
   /// The rows with their places, where those that are kept leave room for the others.
-  private func fitted(_ rows: [LogRow], _ part: Part, _ places: [[UInt8]: Int64]) -> [LogRow]? {
+  private func fitted(_ rows: [LogRow], _ part: Part, _ places: [[UInt8]: Place]) -> [LogRow]? {
     var rows = rows
     let kept = rows.indices.filter { places[rows[$0].id] != nil }
     guard let first = kept.first, let last = kept.last else { return nil }
@@ -131,7 +131,7 @@ extension LogBook {
     }
     for (low, high) in zip(kept, kept.dropFirst()) where high > low + 1 {
       let parts = Int64(clamping: high - low)
-      let stride = (rows[high].place - rows[low].place) / parts
+      let stride = rows[low].place.distance(to: rows[high].place) / parts
       guard stride >= 1 else { return nil }
       for index in low + 1..<high {
         rows[index].place = rows[low].place + Int64(clamping: index - low) * stride
@@ -211,13 +211,13 @@ extension LogBook {
   ) throws(Table.Failure) -> [LogToken] {
     var found = try tokens(all, in: range)
     if isPlanted(.firstTokenStays) { return Array(found.prefix(1)) }
-    var places: [[UInt8]: Int64] = [:]
+    var places: [[UInt8]: Place] = [:]
     for token in found {
       guard let id = token.id else { continue }
       places[id] = try table.row(id)?.place
     }
     func key(_ token: LogToken) -> (Int, Int64) {
-      let place = token.id.flatMap { places[$0] } ?? 0
+      let place = token.id.flatMap { places[$0]?.value } ?? 0
       return (isUsable(token) ? 0 : 1, side == .below ? place : -place)
     }
     var sorted: [LogToken] = []

@@ -39,8 +39,8 @@ struct Part {
   var above = Beyond.none
   var weight = 0
 
-  var low: Int64 { rows.map(\.place).min() ?? range.low }
-  var high: Int64 { rows.map(\.place).max() ?? range.high }
+  var low: Place { rows.map(\.place).min() ?? range.low }
+  var high: Place { rows.map(\.place).max() ?? range.high }
 
   /// It is the same range, with more at its ends.
   var goesOn: Bool { isInOrder && below.goesOn && above.goesOn }
@@ -235,8 +235,8 @@ extension LogBook {
   /// places it keeps.
   private mutating func clear(
     _ parts: [Part], survivor: Int?, _ run: LogRun, _ moving: inout Moving
-  ) throws(Table.Failure) -> (index: Int, places: [[UInt8]: Int64]) {
-    var places: [[UInt8]: Int64] = [:]
+  ) throws(Table.Failure) -> (index: Int, places: [[UInt8]: Place]) {
+    var places: [[UInt8]: Place] = [:]
     for (at, part) in parts.enumerated() where at != survivor {
       if case .attached = part.below {
         moving.below = try table.rows(from: part.range.low, through: part.low - 1)
@@ -278,7 +278,7 @@ extension LogBook {
 
   /// A part that the run did not show beside its neighbour (rule 8).
   private func split(
-    _ part: Part, _ side: LogNote.Side, _ low: Int64, _ high: Int64
+    _ part: Part, _ side: LogNote.Side, _ low: Place, _ high: Place
   ) throws(Table.Failure) -> LogRange {
     var piece = LogRange(low: low, high: high, connection: part.range.connection)
     piece.isUnverified = part.range.isUnverified

@@ -7,7 +7,8 @@ internal import Base
 
 extension LogBook {
   /// Places that are given lie between 0 and this.
-  static var placeLimit: Int64 { 1 << 62 }
+  static var placeLimit: Place { Place(1 << 62) }
+  private static var placeMiddle: Place { Place(1 << 61) }
 
   /// How much ground so many entries need.
   private func width(_ count: Int) -> Int64 {
@@ -25,7 +26,7 @@ extension LogBook {
     var deltas = [delta]
     var free = ranges[index].high + delta + spare
     for at in ranges.indices.dropFirst(index + 1) {
-      let delta = free - ranges[at].low
+      let delta = ranges[at].low.distance(to: free)
       if delta <= 0 { break }
       deltas.append(delta)
       free = ranges[at].high + delta + spare
@@ -40,7 +41,7 @@ extension LogBook {
     var deltas = [delta]
     var free = ranges[index - 1].low - delta - spare
     for at in ranges.indices.prefix(index - 1).reversed() {
-      let delta = ranges[at].high - free
+      let delta = free.distance(to: ranges[at].high)
       if delta <= 0 { break }
       deltas.append(delta)
       free = ranges[at].low - delta - spare
@@ -54,15 +55,15 @@ extension LogBook {
     let rows = try table.rows(from: ranges[at].low, through: ranges[at].high)
     for row in rows { try table.remove(row.id) }
     for var row in rows {
-      row.place += delta
+      row.place = row.place + delta
       try table.put(row)
       step.moved.append(row.id)
     }
-    ranges[at].low += delta
-    ranges[at].high += delta
+    ranges[at].low = ranges[at].low + delta
+    ranges[at].high = ranges[at].high + delta
   }
 
-  private func neighbours(of index: Int) -> (below: Int64?, above: Int64?) {
+  private func neighbours(of index: Int) -> (below: Place?, above: Place?) {
     (
       index > 0 ? ranges[index - 1].high : nil,
       index < ranges.count ? ranges[index].low : nil
@@ -71,20 +72,20 @@ extension LogBook {
 
   /// Frees `low...high` between the ranges below `index` and those from it on. What is there
   /// already is not in `ranges`.
-  mutating func makeRoom(_ low: Int64, _ high: Int64, at index: Int) throws(Table.Failure) {
+  mutating func makeRoom(_ low: Place, _ high: Place, at index: Int) throws(Table.Failure) {
     if isPlanted(.neighbourStays) { return }
     let (below, above) = neighbours(of: index)
-    if let above, above <= high &+ 1 {
-      try shiftUp(from: index, by: high - above + spacing.gap)
+    if let above, above <= high + 1 {
+      try shiftUp(from: index, by: above.distance(to: high) + spacing.gap)
     }
-    if let below, below >= low &- 1 {
-      try shiftDown(below: index, by: below - low + spacing.gap)
+    if let below, below >= low - 1 {
+      try shiftDown(below: index, by: low.distance(to: below) + spacing.gap)
     }
   }
 
   /// Between two ranges is a place at least that neither has: else they would be one.
   mutating func keepApart(below index: Int) throws(Table.Failure) {
-    guard ranges[index].low <= ranges[index - 1].high &+ 1 else { return }
+    guard ranges[index].low <= ranges[index - 1].high + 1 else { return }
     try shiftUp(from: index, by: spacing.gap)
     _ = try respaced(index)
   }
@@ -100,13 +101,13 @@ extension LogBook {
     let (below, above) = neighbours(of: index)
     let wide = width(rows.count)
     var stride = spacing.step
-    var low = Self.placeLimit / 2
+    var low = Self.placeMiddle
     switch (below, above) {
     case (nil, nil): break
     case (let below?, nil): low = below + spacing.gap
     case (nil, let above?): low = above - spacing.gap - wide
     case (let below?, let above?):
-      let free = above - below
+      let free = below.distance(to: above)
       let parts = Int64(clamping: rows.count) + 3
       if free > wide + 4 * stride {
         // The next one may well go right above it.
@@ -135,7 +136,7 @@ extension LogBook {
   /// Where the room of places ends, all ranges are numbered anew around its middle.
   mutating func respaced(_ index: Int) throws(Table.Failure) -> Int {
     guard let first = ranges.first, let last = ranges.last,
-      first.low < spacing.gap || last.high > Self.placeLimit - spacing.gap
+      first.low < Place(spacing.gap) || last.high > Self.placeLimit - spacing.gap
     else { return index }
     var all: [[LogRow]] = []
     for range in ranges {
@@ -145,7 +146,7 @@ extension LogBook {
     }
     var total: Int64 = 0
     for rows in all { total += width(rows.count) + spacing.gap }
-    var low = max(Self.placeLimit / 2 - total / 2, spacing.gap)
+    var low = max(Self.placeMiddle - total / 2, Place(spacing.gap))
     for (at, rows) in all.enumerated() {
       ranges[at].low = low
       for var row in rows {
@@ -153,9 +154,9 @@ extension LogBook {
         try table.put(row)
         step.moved.append(row.id)
         ranges[at].high = low
-        low += spacing.step
+        low = low + spacing.step
       }
-      low += spacing.gap
+      low = low + spacing.gap
     }
     return index
   }
@@ -265,7 +266,7 @@ extension LogBook {
     _ index: Int, _ claim: LogClaim, judging changes: [LogRow]?
   ) throws(Table.Failure) -> Int {
     var at = index
-    var suspects: [Int64] = []
+    var suspects: [Place] = []
     for row in changes ?? [] {
       if let row = try table.row(row.id), !ranges[at].holds(row.place) {
         suspects.append(row.place)
@@ -391,7 +392,7 @@ extension LogBook {
   func changes(of id: [UInt8], besides own: Int?) throws(Table.Failure) -> [LogRow] {
     guard ranges.count > (own == nil ? 0 : 1), try table.hasChanges(of: id) else { return [] }
     var found: [LogRow] = []
-    var high = Int64.max
+    var high = Place.max
     while let row = try table.lastChange(of: id, nil, from: .min, through: high) {
       high = row.place - 1
       guard let at = range(holding: row.place) else { continue }

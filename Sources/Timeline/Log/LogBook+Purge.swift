@@ -14,9 +14,9 @@ package enum LogKeep: Equatable, Sendable {
 /// What a purge did.
 package struct LogPurged: Equatable, Sendable {
   /// The lowest and the highest place of each range that went.
-  package var runs: [ClosedRange<Int64>] = []
+  package var runs: [ClosedRange<Place>] = []
   /// Where to go on; nil where all was looked at.
-  package var next: Int64?
+  package var next: Place?
 
   package init() {}
 }
@@ -29,14 +29,14 @@ extension LogBook {
   ///   - limit: how many entries are looked at.
   ///   - verdict: asked of each that may go, in the order of places.
   package mutating func purge(
-    from place: Int64, limit: Int,
+    from place: Place, limit: Int,
     _ verdict: (LogRow) throws(Table.Failure) -> LogKeep
   ) throws(Table.Failure) -> LogPurged {
     var purged = LogPurged()
     let last = newest.map { ranges[$0].high }
     var run: [LogRow] = []
     var loose: [LogRow] = []
-    var at = place.saturating(minus: 1)
+    var at = place - 1
     var left = limit
     var isOver = false
     while !isOver, left > 0, let row = try table.first(above: at, through: .max) {
@@ -54,7 +54,7 @@ extension LogBook {
       }
     }
     try flush(&run, &purged, &loose)
-    if !isOver, left == 0 { purged.next = at.saturating(plus: 1) }
+    if !isOver, left == 0 { purged.next = at + 1 }
     try settle(loose)
     return purged
   }

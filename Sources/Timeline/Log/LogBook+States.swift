@@ -79,7 +79,7 @@ extension LogBook {
   }
 
   private func lastEdit(
-    of row: LogRow, within part: ClosedRange<Int64>, _ looks: inout Int
+    of row: LogRow, within part: ClosedRange<Place>, _ looks: inout Int
   ) throws(Table.Failure) -> LogRow? {
     let user = editor(of: row)
     var high = part.upperBound
@@ -127,10 +127,10 @@ extension LogBook {
 
   /// The ranges in which changes of a message count over those of the next one: other ranges,
   /// from above, then its own (rule 18).
-  func rangesInOrder(own: Int?) -> [ClosedRange<Int64>] {
-    guard let own else { return [Int64.min...Int64.max] }
+  func rangesInOrder(own: Int?) -> [ClosedRange<Place>] {
+    guard let own else { return [Place.min...Place.max] }
     let range = ranges[own]
-    var parts = [range.high + 1...Int64.max, Int64.min...range.low - 1]
+    var parts = [range.high + 1...Place.max, Place.min...range.low - 1]
     parts.insert(range.low...range.high, at: isPlanted(.otherRangeFirst) ? 0 : 2)
     return parts
   }
@@ -164,7 +164,7 @@ extension LogBook {
   ) throws(Table.Failure) -> Bool {
     if row.entry.isDeleted { return true }
     guard depth < 8, !isPlanted(.changeNotDeleted) else { return false }
-    var high = Int64.max
+    var high = Place.max
     while looks > 0,
       let change = try table.lastChange(of: row.id, .deletion, from: .min, through: high)
     {

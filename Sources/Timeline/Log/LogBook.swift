@@ -84,7 +84,7 @@ package struct LogBook<Table: LogTable> {
   // MARK: Looking
 
   /// The range in which an entry stands.
-  package func range(holding place: Int64) -> Int? {
+  package func range(holding place: Place) -> Int? {
     var low = 0
     var high = ranges.count
     while low < high {
@@ -128,7 +128,7 @@ package struct LogBook<Table: LogTable> {
   /// Up to where nothing is claimed of what messages show, since an unverified change tells
   /// neither what it does nor to what: it was first seen as taken away, and may have been given
   /// back. Nil where there is none.
-  package func untrustedBelow() throws(Table.Failure) -> Int64? {
+  package func untrustedBelow() throws(Table.Failure) -> Place? {
     try table.lastWithoutTarget(isClaimed: false)
   }
 

@@ -28,13 +28,8 @@ package struct LogEntry: Equatable, Sendable {
     id: [UInt8], sender: [UInt8] = [], change: LogChange? = nil, timeUs: Int64? = nil,
     isDeleted: Bool = false, edited: LogEditedInPlace = .no, content: [UInt8] = []
   ) {
-    self.id = id
-    self.sender = sender
-    self.change = change
-    self.timeUs = timeUs
-    self.isDeleted = isDeleted
-    self.edited = edited
-    self.content = content
+    (self.id, self.sender, self.change, self.timeUs) = (id, sender, change, timeUs)
+    (self.isDeleted, self.edited, self.content) = (isDeleted, edited, content)
   }
 }
 
@@ -64,9 +59,7 @@ package struct LogChange: Equatable, Sendable {
   package var user: [UInt8]
 
   package init(_ kind: Kind, of target: [UInt8]?, by user: [UInt8] = []) {
-    self.kind = kind
-    self.target = target
-    self.user = user
+    (self.kind, self.target, self.user) = (kind, target, user)
   }
 }
 
@@ -79,10 +72,7 @@ package struct LogToken: Equatable, Sendable {
   package var epoch: [UInt8]?
 
   package init(bytes: [UInt8], id: [UInt8]?, connection: UInt64, epoch: [UInt8]?) {
-    self.bytes = bytes
-    self.id = id
-    self.connection = connection
-    self.epoch = epoch
+    (self.bytes, self.id, self.connection, self.epoch) = (bytes, id, connection, epoch)
   }
 }
 
@@ -92,8 +82,7 @@ package struct LogClaim: Equatable, Sendable {
   package var connection: UInt64
 
   package init(request: UInt64, connection: UInt64) {
-    self.request = request
-    self.connection = connection
+    (self.request, self.connection) = (request, connection)
   }
 }
 
@@ -107,9 +96,7 @@ package struct LogNote: Equatable, Sendable {
   package var issued: UInt64
 
   package init(_ side: Side, of id: [UInt8], issued: UInt64) {
-    self.side = side
-    self.id = id
-    self.issued = issued
+    (self.side, self.id, self.issued) = (side, id, issued)
   }
 }
 
@@ -118,8 +105,8 @@ package struct LogNote: Equatable, Sendable {
 /// annotations as of the highest, as it was read in the range's connection.
 package struct LogRange: Equatable, Sendable {
   /// The places of its lowest and its highest entry.
-  package var low: Int64
-  package var high: Int64
+  package var low: Place
+  package var high: Place
   package var start: LogClaim?
   package var present: LogClaim?
   /// Tokens to go on with, the better one first; mostly one, and none that stands elsewhere.
@@ -134,19 +121,17 @@ package struct LogRange: Equatable, Sendable {
   /// The connection in which it was last read.
   package var connection: UInt64
 
-  package init(low: Int64, high: Int64, connection: UInt64) {
-    self.low = low
-    self.high = high
-    self.connection = connection
+  package init(low: Place, high: Place, connection: UInt64) {
+    (self.low, self.high, self.connection) = (low, high, connection)
   }
 
-  package func holds(_ place: Int64) -> Bool { low <= place && place <= high }
+  package func holds(_ place: Place) -> Bool { low <= place && place <= high }
 }
 
 /// An entry as it is stored.
 package struct LogRow: Equatable, Sendable {
   package var entry: LogEntry
-  package var place: Int64
+  package var place: Place
   /// How many requests had been issued when it came first.
   package var stored: UInt64
   /// The same for the copy that is here.
@@ -154,11 +139,8 @@ package struct LogRow: Equatable, Sendable {
   /// What it shows is what a page of this history showed.
   package var isClaimed = true
 
-  package init(entry: LogEntry, place: Int64, stored: UInt64, received: UInt64) {
-    self.entry = entry
-    self.place = place
-    self.stored = stored
-    self.received = received
+  package init(entry: LogEntry, place: Place, stored: UInt64, received: UInt64) {
+    (self.entry, self.place, self.stored, self.received) = (entry, place, stored, received)
   }
 
   package var id: [UInt8] { entry.id }
@@ -180,9 +162,7 @@ package struct LogAsk: Equatable, Sendable {
   package var carried: LogClaim?
 
   package init(_ place: Place, request: UInt64, connection: UInt64, carried: LogClaim? = nil) {
-    self.place = place
-    self.request = request
-    self.connection = connection
+    (self.place, self.request, self.connection) = (place, request, connection)
     self.carried = carried
   }
 
@@ -212,12 +192,8 @@ package struct LogPage: Sendable {
     entries: [LogEntry], before: [UInt8]?, after: [UInt8]?, present: Bool = false,
     gap: Bool = false, epoch: [UInt8]? = nil
   ) {
-    self.entries = entries
-    self.before = before
-    self.after = after
-    self.present = present
-    self.gap = gap
-    self.epoch = epoch
+    (self.entries, self.before, self.after, self.present) = (entries, before, after, present)
+    (self.gap, self.epoch) = (gap, epoch)
   }
 }
 
@@ -236,10 +212,7 @@ package struct LogPush: Sendable {
     entries: [LogEntry], previous: [UInt8]? = nil, before: [UInt8]? = nil, after: [UInt8]? = nil,
     isFirst: Bool = true
   ) {
-    self.entries = entries
-    self.previous = previous
-    self.before = before
-    self.after = after
+    (self.entries, self.previous, self.before, self.after) = (entries, previous, before, after)
     self.isFirst = isFirst
   }
 }
@@ -260,8 +233,7 @@ package struct LogProfile: Equatable, Sendable {
   #endif
 
   package init(refusesUnknown: Bool = false, namesEpoch: Bool = false) {
-    self.refusesUnknown = refusesUnknown
-    self.namesEpoch = namesEpoch
+    (self.refusesUnknown, self.namesEpoch) = (refusesUnknown, namesEpoch)
   }
 }
 

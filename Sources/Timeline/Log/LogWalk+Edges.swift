@@ -103,8 +103,8 @@ extension LogWalk {
       (outer < inner) == (known.side == .below)
     else { return }
     let (low, high) = (Swift.min(outer, inner), Swift.max(outer, inner))
-    let middle = low / 2 + high / 2
-    var row = try book.table.last(below: middle.saturating(plus: 1), from: low + 1)
+    let middle = Place(low.value / 2 + high.value / 2)
+    var row = try book.table.last(below: middle + 1, from: low + 1)
     if row == nil { row = try book.table.first(above: middle, through: high - 1) }
     guard let row else { return try book.splitOff(known.side, of: known.there) }
     var next = known

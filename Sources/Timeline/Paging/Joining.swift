@@ -9,14 +9,14 @@
 /// 3. An open end: nothing lies beyond it, because the request drew the boundary, the
 ///    page is short, or the server says so. `isWhole`.
 /// 4. Consecutive numbers leave nothing between: such ranges touch by themselves, see
-///    `Ties.never`, and `isNext` says whether a selection by time left one out.
+///    `Ties.never`, and `ServerSequence` says whether a selection by time left one out.
 /// 5. A push: as of the moment in which it is told, a message is whole from the range
 ///    that it follows up to itself, because nothing is lost on the way: `pushed`; with what
 ///    is stored beside it because numbers leave nothing between: `numbered`; or from the message
 ///    that it names as the one before it: `named`.
 ///
 /// Without one of them a page stands alone, with a gap beside it.
-internal import Base
+package import Base
 
 package enum Joining {
   /// How far down a page speaks that is cut below its oldest row.
@@ -92,16 +92,12 @@ package enum Joining {
 
   /// What a numbered message proves: its own number, and those beside it that are stored, since
   /// nothing fits between two of them.
-  package static func numbered(_ number: Int64, hasBelow: Bool, hasAbove: Bool) -> SpanSet.Span {
-    let low = hasBelow ? number.saturating(minus: 1) : number
-    let high = hasAbove ? number.saturating(plus: 1) : number
-    return SpanSet.Span(low: .before(timestampGroup: low), high: .after(timestampGroup: high))
-  }
-
-  /// Whether one number is right behind another, so that nothing fits between them.
-  package static func isNext(_ number: Int64, after other: Int64) -> Bool {
-    let (next, overflow) = other.addingReportingOverflow(1)
-    return !overflow && number == next
+  package static func numbered(
+    _ number: ServerSequence, hasBelow: Bool, hasAbove: Bool
+  ) -> SpanSet.Span {
+    SpanSet.Span(
+      low: .before(timestampGroup: number.value - (hasBelow ? 1 : 0)),
+      high: .after(timestampGroup: number.value + (hasAbove ? 1 : 0)))
   }
 }
 

@@ -67,7 +67,7 @@ package struct PageClaim: Equatable, Sendable {
   package var pieces: [SpanSet.Span] {
     var set = SpanSet()
     set.insert(low, high)
-    for hole in holes { set.remove(hole.low, hole.high) }
+    set.remove(holes)
     return set.spans
   }
 

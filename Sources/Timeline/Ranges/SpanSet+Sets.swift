@@ -3,6 +3,14 @@
 /// Every range that comes out is built by `SpanSet.insert`, the one place where
 /// two ranges merge.
 extension SpanSet {
+  package mutating func insert(_ ranges: [Span]) {
+    for range in ranges { insert(range.low, range.high) }
+  }
+
+  package mutating func remove(_ ranges: [Span]) {
+    for range in ranges { remove(range.low, range.high) }
+  }
+
   /// This set with one more range.
   package func inserting(_ low: Position, high: Position) -> SpanSet {
     var set = self
@@ -13,7 +21,7 @@ extension SpanSet {
   /// What lies in either set.
   package func union(_ other: SpanSet) -> SpanSet {
     var set = self
-    for span in other.spans { set.insert(span.low, span.high) }
+    set.insert(other.spans)
     return set
   }
 
@@ -34,7 +42,7 @@ extension SpanSet {
   /// What lies in this set and not in the other.
   package func without(_ other: SpanSet) -> SpanSet {
     var set = self
-    for span in other.spans { set.remove(span.low, span.high) }
+    set.remove(other.spans)
     return set
   }
 

@@ -48,10 +48,10 @@ import Wire
     return try store.write { tx throws(StoreFailure) in
       let record = try tx.conversation(creating: bytes("a"))
       var merge = try PageMerge(
-        memory, receivesAll: false, record: record, job: job,
-        answer: PageAnswer(issued: 0, asked: 2), in: tx)
-      let outcome = try merge.merge(
-        page, from: ingested, frame: frame, at: Instant(monotonicMs: 1))
+        page, of: frame, answer: PageAnswer(issued: 0, asked: 2), to: job,
+        at: Instant(monotonicMs: 1), memory, receivesAll: false, record: record, in: tx)
+      merge.ingested = ingested
+      let outcome = try merge.merge()
       return (outcome, merge.job, try tx.spans(record.cid))
     }
   }

@@ -99,15 +99,17 @@ extension LogRows: InspectedLogTable {
         var besides = LogRows(tx, other)
         for _ in 0..<25 {
           let id = ids[random.below(ids.count)]
-          let low = Int64(random.below(60))
-          let high = low + Int64(random.below(40)) - 4
+          let bottom = Int64(random.below(60))
+          let (low, high) = (Place(bottom), Place(bottom + Int64(random.below(40)) - 4))
           switch random.below(12) {
           case 0..<4:
             var row = LogRow(
-              entry: entry(&random, of: ids), place: Int64(random.below(60)),
+              entry: entry(&random, of: ids), place: Place(Int64(random.below(60))),
               stored: UInt64(random.below(9)), received: UInt64(random.below(9)))
             row.isClaimed = random.chance(0.8)
-            if let holder = memory.first(above: row.place - 1, through: row.place) {
+            if let holder = memory.first(
+              above: row.place.saturating(minus: 1), through: row.place)
+            {
               if holder.id != row.id { continue }
             }
             try rows.put(row)
@@ -122,9 +124,12 @@ extension LogRows: InspectedLogTable {
             #expect(try rows.count(from: low, through: high) == memory.rows(low, high).count)
           case 7:
             #expect(
-              try rows.first(above: low, through: high) == memory.rows(low + 1, high).first)
+              try rows.first(above: low, through: high)
+                == memory.rows(low.saturating(plus: 1), high).first)
           case 8:
-            #expect(try rows.last(below: high, from: low) == memory.rows(low, high - 1).last)
+            #expect(
+              try rows.last(below: high, from: low)
+                == memory.rows(low, high.saturating(minus: 1)).last)
           case 9:
             #expect(try rows.hasChanges(of: id) == memory.hasChanges(of: id))
             let slots: [LogSlot?] = [
@@ -197,10 +202,11 @@ extension LogRows: InspectedLogTable {
       if random.chance(0.2) { shape.facts.empty = claim() }
       shape.facts.contradictions = UInt64(random.below(2))
       shape.facts.stepUs = Int64(random.below(3))
-      var low: Int64 = 0
+      var low: Place = 0
       for _ in 0..<random.below(5) {
-        low += 2 + Int64(random.below(3))
-        var range = LogRange(low: low, high: low + Int64(random.below(3)), connection: 1)
+        low = low.saturating(plus: 2 + Int64(random.below(3)))
+        var range = LogRange(
+          low: low, high: low.saturating(plus: Int64(random.below(3))), connection: 1)
         if random.chance(0.3) { range.start = claim() }
         if random.chance(0.3) { range.present = claim() }
         if random.chance(0.3) {
@@ -331,7 +337,8 @@ extension LogRows: InspectedLogTable {
             """, cid, low.time, low.key, high.time, high.key)
         } else {
           var row = LogRow(
-            entry: LogEntry(id: Array("m\(place)".utf8)), place: place * 10, stored: 0, received: 0)
+            entry: LogEntry(id: Array("m\(place)".utf8)), place: Place(place * 10), stored: 0,
+            received: 0)
           row.isClaimed = false
           var rows = LogRows(tx, cid)
           try rows.put(row)
@@ -343,7 +350,7 @@ extension LogRows: InspectedLogTable {
       #expect(read.count == Limits.spansMax)
       let book = LogBook(
         table: LogRows(tx, cid),
-        ranges: [LogRange(low: 1, high: count * 10 + 5, connection: 1)], facts: LogFacts(),
+        ranges: [LogRange(low: 1, high: Place(count * 10 + 5), connection: 1)], facts: LogFacts(),
         profile: LogProfile())
       try LogProjection(tx, cid).writeSpans(of: book)
       let spans = try tx.spans(cid)
@@ -396,7 +403,7 @@ extension LogRows: InspectedLogTable {
 }
 
 extension MemoryLogTable {
-  fileprivate func rows(_ low: Int64, _ high: Int64) -> [LogRow] {
+  fileprivate func rows(_ low: Place, _ high: Place) -> [LogRow] {
     low <= high ? rows(from: low, through: high) : []
   }
 }

@@ -23,27 +23,27 @@ private struct CountedLogTable: LogTable {
 
   func row(_ id: [UInt8]) -> LogRow? { counted(rows.row(id)) }
 
-  func rows(from low: Int64, through high: Int64) -> [LogRow] {
+  func rows(from low: Place, through high: Place) -> [LogRow] {
     counted(rows.rows(from: low, through: high))
   }
 
-  func count(from low: Int64, through high: Int64) -> Int {
+  func count(from low: Place, through high: Place) -> Int {
     counted(rows.rows(from: low, through: high)).count
   }
 
-  func first(above place: Int64, through high: Int64) -> LogRow? {
+  func first(above place: Place, through high: Place) -> LogRow? {
     counted(rows.first(above: place, through: high))
   }
 
-  func last(below place: Int64, from low: Int64) -> LogRow? {
+  func last(below place: Place, from low: Place) -> LogRow? {
     counted(rows.last(below: place, from: low))
   }
 
-  func row(_ distance: Int, above place: Int64, through high: Int64) -> LogRow? {
+  func row(_ distance: Int, above place: Place, through high: Place) -> LogRow? {
     counted(rows.row(distance, above: place, through: high))
   }
 
-  func row(_ distance: Int, below place: Int64, from low: Int64) -> LogRow? {
+  func row(_ distance: Int, below place: Place, from low: Place) -> LogRow? {
     counted(rows.row(distance, below: place, from: low))
   }
 
@@ -53,13 +53,13 @@ private struct CountedLogTable: LogTable {
   }
 
   func lastChange(
-    of target: [UInt8], _ slot: LogSlot?, from low: Int64, through high: Int64
+    of target: [UInt8], _ slot: LogSlot?, from low: Place, through high: Place
   ) -> LogRow? {
     counted(rows.lastChange(of: target, slot, from: low, through: high))
   }
 
   func reactions(
-    of target: [UInt8], by user: [UInt8], from low: Int64, through high: Int64, limit: Int
+    of target: [UInt8], by user: [UInt8], from low: Place, through high: Place, limit: Int
   ) -> [LogRow] {
     counted(rows.reactions(of: target, by: user, from: low, through: high, limit: limit))
   }
@@ -71,25 +71,25 @@ private struct CountedLogTable: LogTable {
   }
 
   func lastEdit(
-    of target: [UInt8], by user: [UInt8]?, from low: Int64, through high: Int64
+    of target: [UInt8], by user: [UInt8]?, from low: Place, through high: Place
   ) -> LogRow? {
     counted(rows.lastEdit(of: target, by: user, from: low, through: high))
   }
 
   func isShown(_ edit: LogRow, in row: LogRow) -> Bool { rows.isShown(edit, in: row) }
 
-  func markedInPlace(from low: Int64, through high: Int64) -> [LogRow] {
+  func markedInPlace(from low: Place, through high: Place) -> [LogRow] {
     counted(rows.markedInPlace(from: low, through: high))
   }
 
   func edited(received: Range<UInt64>) -> [LogRow] { counted(rows.edited(received: received)) }
 
-  func lastWithoutTarget(isClaimed: Bool) -> Int64? {
+  func lastWithoutTarget(isClaimed: Bool) -> Place? {
     counter.read += 1
     return rows.lastWithoutTarget(isClaimed: isClaimed)
   }
 
-  func unclaimed(above place: Int64) -> LogRow? { counted(rows.unclaimed(above: place)) }
+  func unclaimed(above place: Place) -> LogRow? { counted(rows.unclaimed(above: place)) }
 
   mutating func put(_ row: LogRow) { rows.put(row) }
 

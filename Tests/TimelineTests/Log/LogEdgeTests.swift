@@ -107,4 +107,10 @@ import Timeline
     try log.answer(ask, [shown, first, second], before: "t0", present: true)
     #expect(try log.book.state(of: Array("a".utf8))?.content == Array("two".utf8))
   }
+
+  /// Protects: what a file says of a place ends no process, and goes not round.
+  @Test func sumsOfPlacesStopAtTheEdge() {
+    #expect(Place.max.saturating(plus: 1) == .max && Place.min.saturating(minus: 1) == .min)
+    #expect(Place.max.saturating(minus: .min) == .max && Place.min.saturating(plus: .min) == .min)
+  }
 }

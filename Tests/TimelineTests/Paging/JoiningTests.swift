@@ -1,4 +1,5 @@
 /// When two ranges merge, rule by rule.
+import Base
 import Testing
 import Timeline
 
@@ -26,7 +27,7 @@ import Timeline
   }
 
   /// The example of the ranges [100–200] and [201–300].
-  @Test func consecutiveNumbersTouchAndBecomeOneRange() {
+  @Test func consecutiveNumbersTouchAndBecomeOneRange() throws {
     #expect(Joining.reachesUp(at(200, "x"), to: .before(timestampGroup: 201), ties: .never))
     #expect(!Joining.reachesUp(at(199, "x"), to: .before(timestampGroup: 201), ties: .never))
     let old = PageClaim(
@@ -40,10 +41,14 @@ import Timeline
       set.spans == [
         SpanSet.Span(low: .before(timestampGroup: 100), high: .after(timestampGroup: 300))
       ])
-    #expect(Joining.isNext(201, after: 200))
-    #expect(!Joining.isNext(202, after: 200))
-    #expect(!Joining.isNext(200, after: 200))
-    #expect(!Joining.isNext(.min, after: .max))
+    func follows(_ number: Int64, _ other: Int64) throws -> Bool {
+      try #require(ServerSequence(number)).follows(#require(ServerSequence(other)))
+    }
+    #expect(try follows(201, 200) && !follows(202, 200) && !follows(200, 200))
+    #expect(try follows(1 << 62 - 1, 1 << 62 - 2))
+    // A number that has no neighbours is none.
+    #expect(ServerSequence(-1) == nil && ServerSequence(1 << 62) == nil)
+    #expect(ServerSequence(.min) == nil && ServerSequence(.max) == nil)
   }
 
   @Test func aShortPageIsWholeOnlyWhereSizesAreExactAndKnown() {
@@ -84,7 +89,7 @@ import Timeline
   }
 
   /// A push speaks from the range it follows up to itself, and only by evidence.
-  @Test func aPushJoinsByALiveLineANextNumberOrItsPredecessor() {
+  @Test func aPushJoinsByALiveLineANextNumberOrItsPredecessor() throws {
     let range = SpanSet.Span(low: at(2, "b"), high: .after(timestampGroup: 5))
     let new = at(6, "m")
     #expect(Joining.pushed(new, onto: range.high, isLive: false) == nil)
@@ -96,14 +101,15 @@ import Timeline
     #expect(
       Joining.named(new, after: at(5, "z"))
         == SpanSet.Span(low: at(5, "z"), high: new.successor))
-    func numbered(_ hasBelow: Bool, _ hasAbove: Bool) -> [Int64] {
-      let span = Joining.numbered(7, hasBelow: hasBelow, hasAbove: hasAbove)
+    func numbered(_ hasBelow: Bool, _ hasAbove: Bool) throws -> [Int64] {
+      let number = try #require(ServerSequence(7))
+      let span = Joining.numbered(number, hasBelow: hasBelow, hasAbove: hasAbove)
       #expect(span.low.key.isEmpty && span.high.key.isEmpty)
       return [span.low.time, span.high.time]
     }
-    #expect(numbered(false, false) == [7, 8])
-    #expect(numbered(true, false) == [6, 8])
-    #expect(numbered(true, true) == [6, 9])
+    #expect(try numbered(false, false) == [7, 8])
+    #expect(try numbered(true, false) == [6, 8])
+    #expect(try numbered(true, true) == [6, 9])
   }
 
   /// A walk in numbers joins a run that it only touches.
