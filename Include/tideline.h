@@ -372,7 +372,7 @@ typedef int32_t tl_object;
 enum {
   TL_OBJECT_MAIN = 0, ///< The encrypted pages.
   TL_OBJECT_LOG = 1,  ///< Commits that are not in the pages yet.
-  TL_OBJECT_OWN = 2   ///< Reserved; never written.
+  TL_OBJECT_OWN = 2   ///< Operations and drafts once more.
 };
 
 /// What a call on a #tl_storage is about.

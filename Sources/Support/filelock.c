@@ -170,3 +170,8 @@ int tideline_exchange_files(const char *path, const char *other) {
   }
   return sync_folder(other) == 0 ? result : -3;
 }
+
+int tideline_replace_file(const char *path, const char *other) {
+  if (rename(path, other) != 0) return errno == ENOSPC || errno == EDQUOT ? -2 : -1;
+  return sync_folder(other) == 0 ? 0 : -3;
+}

@@ -46,6 +46,15 @@ enum FileFormat {
 
   /// Bytes of the associated data of a unit.
   static let boundBytes = 40
+
+  /// Bytes of the number that a file of own work has of each time it was made anew.
+  static let generationBytes = 16
+  /// Where its frames begin, and bytes of the associated data of one.
+  static let ownOffset = Int64(copyBytes + generationBytes)
+  static let ownBoundBytes = 60
+  /// Bytes of the length in front of a frame, and the greatest such length.
+  static let ownLeadBytes = 4
+  static let ownTextBytesMax = 64 << 20
 }
 
 /// What a unit is; part of its associated data, so units cannot change places.
@@ -54,6 +63,8 @@ enum UnitKind: UInt32 {
   case page = 0x50
   /// `H`: the header of the log.
   case logHeader = 0x48
+  /// `O`: a frame of own work.
+  case own = 0x4F
 }
 
 /// Bits of the header's `flags`.

@@ -145,6 +145,11 @@ package final class BrokenFile {
     try PageReader(core, logPath: path + "-wal")
   }
 
+  /// Reads what lies beside it, see `Vault.readOwn`.
+  package func readOwn(_ take: ([UInt8]) -> Void) throws(VaultFailure) -> OwnFound {
+    try OwnReader.read(beside: core, path + OwnFile.suffix, nil, take).found
+  }
+
   /// Begins a new file with its keys.
   package func fresh(at target: String) throws(VaultFailure) -> FreshFile {
     let name = VaultConfig.systemVFS

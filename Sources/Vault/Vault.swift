@@ -35,6 +35,8 @@ internal import Synchronization
   package let isMade: Bool
   /// The opening of a name on a storage of the host's.
   let session: StorageSession?
+  /// Where the next record of own work goes.
+  let own = Lock(OwnFile())
 
   private init(
     path: String, base: SQLiteVFS, vfsName: String, number: UInt64, writer: OpaquePointer,
@@ -228,6 +230,7 @@ internal import Synchronization
       return unsafe old
     }
     unsafe sqlite3_close_v2(writer)
+    own.withLock { $0 = OwnFile() }
     if core != nil { Registry.remove(number) }
   }
 
@@ -243,6 +246,7 @@ internal import Synchronization
     unsafe sqlite3_close_v2(writer)
     guard core.openFiles.load(ordering: .acquiring) == 0 else { throw .locked }
     try core.copies.wipe()
+    try removeOwn()
     try unsafe HeaderFile.remove(base, path + "-wal")
     try unsafe HeaderFile.remove(base, path)
     close()

@@ -49,10 +49,10 @@ static void it_keeps_what_a_file_keeps(void) {
   for (int i = 0; i < MEM_OBJECTS; i++) {
     mem_object *o = &eva->objects[i];
     CHECK(memmem(o->bytes, o->size, "canary-of", 9) == NULL);
-    CHECK(i != TL_OBJECT_OWN || o->size == 0);
+    CHECK(i != TL_OBJECT_OWN || o->size > 40 * strlen("canary-of-the-storage"));
   }
   EXPECT(tl_client_wipe(client), TL_OK);
-  CHECK(eva->objects[0].size == 0 && eva->objects[1].size == 0);
+  for (int i = 0; i < MEM_OBJECTS; i++) CHECK(eva->objects[i].size == 0);
   tl_client_free(client);
   CHECK(memory->drops == 2 && memory->held == 0);
   tl_client_config config = config_on(&table, "eva");

@@ -35,6 +35,20 @@ struct FormatTests {
     return Database(try #require(handle))
   }
 
+  @Test func anIndependentReaderReadsOwnWork() throws {
+    let place = Place()
+    let vault = try open(place.path)
+    let writer = try vault.beginOwn()
+    try writer.put(Array("first".utf8))
+    try vault.finishOwn(writer)
+    try vault.appendOwn(Array(" and second".utf8), mustLast: true)
+    vault.close()
+    let target = place.path("plain")
+    let (said, status) = try decrypt(place.path + "-own", target, key: key)
+    #expect(status == 0, "\(said)")
+    #expect(contents(target) == Array("first and second".utf8))
+  }
+
   @Test func anIndependentReaderReadsPagesAndLog() throws {
     let place = Place()
     let disk = FaultVFS()

@@ -1,7 +1,8 @@
 """An independent reader of a Tideline file, written from docs/reference/file-format.md alone.
 
 Usage: read_vault.py FILE raw|passphrase|code KEY_IN_HEX OUT
-Writes the decrypted database, log included, to OUT: a plain SQLite file.
+Writes the decrypted database, log included, to OUT: a plain SQLite file; of a FILE-own the texts of
+its frames, one behind the other.
 It shares no code with the library; of libsodium it uses five functions.
 """
 
@@ -105,7 +106,7 @@ class Units:
         self.file_id = header[16:32]
         self.keys = [
             blake(b"", data, salt=struct.pack("<QQ", number, 0), person=b"tl-vault" + bytes(8))
-            for number in range(4)]
+            for number in range(7)]
 
     def open(self, unit, key, kind, number):
         bound = self.file_id + struct.pack("<IIIIQ", 1, PAGE, 1, kind, number)
@@ -159,6 +160,21 @@ def log_pages(units, log):
     return pages, size
 
 
+def own_texts(units, data):
+    """The texts of a file of own work, up to the first frame that does not open."""
+    start, tag, number = PAGE + 16, data[PAGE:PAGE + 16], 1
+    while start + 4 <= len(data):
+        size, = struct.unpack_from("<I", data, start)
+        unit = data[start + 4:start + 44 + size]
+        bound = units.file_id + struct.pack("<IIIIQI", 1, PAGE, 1, 0x4F, number, size) + tag
+        text = len(unit) == size + 40 and unseal(
+            units.keys[6], unit[-40:-16], unit[:-40] + unit[-16:], bound)
+        if not text:
+            return
+        yield text
+        start, tag, number = start + 44 + size, unit[-16:], number + 1
+
+
 def main():
     path, kind, key, target = *sys.argv[1:3], bytes.fromhex(sys.argv[3]), sys.argv[4]
     if kind == "code":
@@ -179,6 +195,10 @@ def main():
     units = Units(header, data_key(header, kind, key))
     if blake(header[:4000], units.keys[3]) != header[4000:4032]:
         raise SystemExit("damaged header")
+    if path.endswith("-own"):
+        with open(target, "wb") as out:
+            out.writelines(own_texts(units, data))
+        return
     changed, size = log_pages(units, log)
     count = size or (len(data) - 8192) // PAGE
     with open(target, "wb") as out:

@@ -67,6 +67,7 @@ extension WriteTransaction {
         try conversationTable.remove(cid)
       } else {
         try conversationTable.takeBack(cid, deletedLSN: lsn)
+        try ownTable.note(of: cid)
       }
       feed.add(.entities, cid, 0...0)
       return
@@ -89,7 +90,7 @@ extension WriteTransaction {
       guard try connection.changes > 0 else { throw .damaged }
       noteRows(cid, change: -Int64(rows.count))
     }
-    try connection.run("DELETE FROM operation WHERE cid = ? AND verb < 10", cid)
+    try ownTable.deleteMarks("DELETE FROM operation WHERE cid = ? AND verb < 10 RETURNING seq", cid)
     asked.operation = nil
     try connection.run("DELETE FROM span WHERE cid = ?", cid)
     try connection.run("DELETE FROM quarantine WHERE cid = ?", cid)
@@ -136,6 +137,7 @@ extension WriteTransaction {
     var erased = Erased()
     erased.conversations = 1
     erased.operations = UInt64(clamping: operations.count)
+    ownTable.noteErased()
     do {
       let row = try connection.statement(
         """

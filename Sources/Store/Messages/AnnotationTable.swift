@@ -246,13 +246,33 @@ extension AnnotationTable {
       row.flags.isDisjoint(with: [.mine, .forgotten, kind.ownFlag, kind.queuedFlag])
     else { return false }
     if kind == .delivered, try isDelivered(row, id: id, in: cid) { return false }
+    try queue(kind, tx.operationTable.nextOperation(), id: id, in: cid, over: row)
+    return true
+  }
+
+  /// Queues a mark that the file has lost. False where it is queued, or its message shows it.
+  func putBack(_ mark: OperationRecord) throws(StoreFailure) -> Bool {
+    let kinds = [ReceiptKind.read, .delivered, .listened]
+    guard let kind = kinds.first(where: { $0.verb == mark.verb }),
+      try tx.connection.number(Queries.mark, mark.cid, mark.target, mark.verb.rawValue) == nil
+    else { return false }
+    let row = try markedRow(mark.target, in: mark.cid)
+    if let row, !row.flags.isDisjoint(with: [.mine, .forgotten, kind.ownFlag]) { return false }
+    tx.counters.lastOperation = Swift.max(tx.counters.lastOperation, mark.seq)
+    try queue(kind, mark.seq, id: mark.target, in: mark.cid, over: row)
+    return true
+  }
+
+  private func queue(
+    _ kind: ReceiptKind, _ seq: UInt64, id: [UInt8], in cid: Int64, over row: MarkedRow?
+  ) throws(StoreFailure) {
     try tx.connection.run(
       "INSERT INTO operation (seq, verb, cid, target, lsn) VALUES (?, ?, ?, ?, ?)",
-      tx.operationTable.nextOperation(), kind.verb.rawValue, cid, id, tx.lsn)
+      seq, kind.verb.rawValue, cid, id, tx.lsn)
     tx.asked.someOpen = true
-    guard !kind.queuedFlag.isEmpty else { return true }
+    if kind != .delivered { tx.ownTable.note(seq) }
+    guard let row, !kind.queuedFlag.isEmpty else { return }
     try setFlags(row, flags: row.flags.union(kind.queuedFlag), id: id, in: cid)
-    return true
   }
 
   /// Whether the server knows of this user's delivery, or it is pending.
@@ -309,10 +329,9 @@ extension AnnotationTable {
 
   /// Drops a mark; the flag of the row is the caller's.
   func dropMark(_ verb: OperationVerb, id: [UInt8], in cid: Int64) throws(StoreFailure) {
-    try tx.connection.run(
-      """
-      DELETE FROM operation WHERE cid = ? AND target = ? AND state != 4 AND verb = ?
-      """, cid, id, verb.rawValue)
+    guard let seq = try tx.connection.number(Queries.mark, cid, id, verb.rawValue) else { return }
+    try tx.connection.run("DELETE FROM operation WHERE seq = ?", seq)
+    tx.ownTable.note(UInt64(clamping: seq))
   }
 }
 

@@ -104,8 +104,11 @@ extension WriteTransaction {
     try annotationTable.keepOffer(id, in: cid, place.flags)
     // There is nothing left to be marked.
     if try annotationTable.hasPendingMarks() {
-      try connection.run(
-        "DELETE FROM operation WHERE cid = ? AND target = ? AND state != 4 AND verb < 10", cid, id)
+      try ownTable.deleteMarks(
+        """
+        DELETE FROM operation WHERE cid = ? AND target = ? AND state != 4 AND verb < 10
+        RETURNING seq
+        """, cid, id)
     }
     noteRows(cid, change: -1)
     try feedTable.noteChange(

@@ -78,6 +78,7 @@ extension OperationTable {
     guard let known = try tx.operation(seq) else { return }
     try tx.connection.run("DELETE FROM operation WHERE seq = ?", seq)
     tx.asked.operation = nil
+    tx.ownTable.note(seq)
     tx.feed.add(.operations, known.cid, seq...seq)
     try tx.feedTable.noteChange(known.cid, number: known.number, was: known.row, now: nil)
     try refresh(over: known)

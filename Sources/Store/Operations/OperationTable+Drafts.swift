@@ -32,7 +32,9 @@ extension OperationTable {
     } else {
       try tx.connection.run("DELETE FROM draft WHERE cid = ?", cid)
     }
-    if try tx.connection.changes > 0 { tx.feedTable.change(.conversations, in: cid, numbers: nil) }
+    guard try tx.connection.changes > 0 else { return }
+    tx.ownTable.note(draft: cid)
+    tx.feedTable.change(.conversations, in: cid, numbers: nil)
   }
 
   /// Takes the draft of one conversation into another; where that has one, too, the one
@@ -44,6 +46,8 @@ extension OperationTable {
         AND lsn < (SELECT max(lsn) FROM draft WHERE cid IN (?, ?))
       """, cid, other, cid, other)
     try tx.connection.run("UPDATE draft SET cid = ? WHERE cid = ?", other, cid)
+    tx.ownTable.note(draft: cid)
+    tx.ownTable.note(draft: other)
     if try tx.connection.changes > 0 {
       tx.feedTable.change(.conversations, in: other, numbers: nil)
     }

@@ -106,6 +106,7 @@ extension OperationTable {
       "UPDATE draft SET reply_to = ?2 WHERE cid = ?1 AND reply_to = ?3", send.cid, id,
       send.clientID)
     if try tx.connection.changes > 0 {
+      tx.ownTable.note(draft: send.cid)
       tx.feedTable.change(.conversations, in: send.cid, numbers: nil)
     }
   }
@@ -121,6 +122,7 @@ extension OperationTable {
       try tx.settleConversations()
       // A draft was written under the name, before it was made or after that was cancelled.
       try tx.conversationTable.begin(known.cid)
+      try tx.ownTable.note(of: known.cid)
       tx.feed.add(.entities, known.cid, 0...0)
     } else {
       try tx.conversationTable.insert(clientID, isPending: true)
@@ -176,6 +178,7 @@ extension OperationTable {
       // One that was only asked about by the server's id is the one that was made here.
       if let known, known.cid != cid { try move(from: known.cid, to: cid) }
       try tx.conversationTable.confirm(cid, as: id)
+      try tx.ownTable.note(of: cid)
     }
     if pending.id != id {
       try tx.conversationTable.add(name: pending.id, of: real)

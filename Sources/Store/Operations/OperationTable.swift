@@ -20,9 +20,15 @@ extension OperationTable {
     if let name = record.clientID, let known = try tx.operation(clientID: name) { return known }
     var record = record
     record.seq = nextOperation()
-    record.lsn = tx.lsn
     record.number = record.verb == .sendMessage ? tx.nextNumber() : 0
     record.flags = record.verb == .sendMessage ? [.mine, .readByMe] : []
+    try insert(&record)
+    return record
+  }
+
+  /// Writes a row that has its number.
+  func insert(_ record: inout OperationRecord) throws(StoreFailure) {
+    record.lsn = tx.lsn
     try mustBeWhole(record)
     try tx.connection.run(
       """
@@ -37,6 +43,7 @@ extension OperationTable {
       record.sentAfter, record.lsn, record.isRewritten ? 1 : 0, record.firstSent?.atUs,
       record.firstSent?.by)
     tx.know(record)
+    tx.ownTable.note(record.seq)
     tx.asked.someOpen = true
     if record.number != 0 {
       tx.asked.someSends = true
@@ -45,7 +52,6 @@ extension OperationTable {
     tx.feed.add(.operations, record.cid, record.seq...record.seq)
     try tx.feedTable.noteChange(record.cid, number: record.number, was: nil, now: record.row)
     try refresh(over: record)
-    return record
   }
 
   /// Saves an operation; one that is as it was is not written. What answers a send that is
@@ -116,6 +122,7 @@ extension OperationTable {
       record.atUs, record.sentAfter, tx.lsn,
       record.isRewritten ? 1 : 0, record.firstSent?.atUs, record.firstSent?.by, record.seq)
     tx.asked.operation = nil
+    tx.ownTable.note(record.seq)
     tx.asked.someOpen = nil
     tx.asked.someSends = nil
     tx.somePending = nil
@@ -138,6 +145,7 @@ extension OperationTable {
       WHERE state = 4 AND cid = ? AND target = ?
       """, cid, id)
     tx.asked.operation = nil
+    tx.ownTable.noteErased()
   }
 
   /// The next number of an operation.

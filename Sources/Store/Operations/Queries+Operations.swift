@@ -63,6 +63,17 @@ extension Queries {
     WHERE verb >= 10 AND state != 4 AND seq > ? ORDER BY seq LIMIT ?
     """
 
+  /// Those of one kind of mark.
+  static let marksFrom: StaticString = """
+    SELECT seq, verb, cid, target, state, number, flags, client_id, depends, waits, reply_to,
+      attempts, body, plain, sealed, error_code, error_text, at_us, told_after, result, lsn,
+      rewritten, told_us, told_by
+    FROM operation INDEXED BY operation_mark
+    WHERE verb = ? AND verb < 10 AND seq > ? ORDER BY seq LIMIT ?
+    """
+
+  static let drafts: StaticString = "SELECT cid FROM draft ORDER BY cid"
+
   static let operationsOn: StaticString = """
     SELECT seq, verb, cid, target, state, number, flags, client_id, depends, waits, reply_to,
       attempts, body, plain, sealed, error_code, error_text, at_us, told_after, result, lsn,
@@ -188,7 +199,7 @@ extension Queries {
     """
 
   static let mark: StaticString = """
-    SELECT 1 FROM operation INDEXED BY operation_target
+    SELECT seq FROM operation INDEXED BY operation_target
     WHERE cid = ? AND target = ? AND state != 4 AND verb = ?
     """
 
@@ -199,8 +210,8 @@ extension Queries {
     """
 
   static let operationQueries: [StaticString] = [
-    sealed, messageByClient, operationCounts, mark, operation, operationByClient, operationsOf,
-    operationsOpenOf, operationsAnswered, operations, operationsOpen, operationsOn,
+    sealed, messageByClient, operationCounts, mark, marksFrom, operation, operationByClient,
+    operationsOf, operationsOpenOf, operationsAnswered, operations, operationsOpen, operationsOn,
     operationsAwaiting, openOperations, someOpen, somePending, verbsOn, contentOn, textOf,
     lastKept, sendOfPayload, sendsThatMayHaveArrived, pendingUp, pendingDown, pendingKeysUp,
     pendingKeysDown, pendingKeysOfNumbers,

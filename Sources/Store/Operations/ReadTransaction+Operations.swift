@@ -54,6 +54,14 @@ extension ReadTransaction {
       try connection.statement(Queries.operationsAnswered, cid, Limits.readRowsMax))
   }
 
+  /// Marks of one kind that are pending, beyond a number.
+  func marks(
+    _ verb: OperationVerb, after seq: UInt64
+  ) throws(StoreFailure) -> [OperationRecord] {
+    try operations(
+      try connection.statement(Queries.marksFrom, verb.rawValue, seq, Limits.readRowsMax))
+  }
+
   private func operations(_ row: consuming Statement) throws(StoreFailure) -> [OperationRecord] {
     var found: [OperationRecord] = []
     var size = 0

@@ -13,6 +13,8 @@ package struct Salvaged: Equatable, Sendable {
   package var lostPages: UInt64 = 0
   package var messages: UInt64 = 0
   package var operations: UInt64 = 0
+  /// Those that the file of own work had, and no page.
+  package var putBack: [UInt64] = []
 }
 
 final class Salvage {
@@ -34,6 +36,8 @@ final class Salvage {
   private let floor: Counters
   /// A page that the disk cannot read is lost like one that does not open.
   private let skipsUnreadable: Bool
+  /// What lies beside the file.
+  private let own: OwnContents
   private let tables: [SalvageTable]
   private var owners: PageOwners
   private var stage = Stage.owners(1)
@@ -44,9 +48,10 @@ final class Salvage {
 
   /// Begins to write what `pages` have into a new file. No number of it is below `floor`.
   init(
-    _ pages: PageReader, into connection: Connection, binding: Schema.Binding,
+    _ pages: PageReader, into connection: Connection, binding: Schema.Binding, own: OwnContents,
     floor: Counters = Counters(), skipsUnreadable: Bool = false
   ) throws(StoreFailure) {
+    self.own = own
     self.pages = pages
     self.connection = connection
     self.binding = binding
@@ -227,6 +232,17 @@ final class Salvage {
     }
     if owners.has("room_state") { try RoomTables(connection: connection).create() }
     try connection.run("COMMIT")
+    try putBack()
+  }
+
+  private func putBack() throws(StoreFailure) {
+    let meta = try Schema.prepare(connection, binding: binding)
+    let done = try MessageStore.putBack(
+      own, into: connection, meta.counters, StoreRules(user: binding.user), binding,
+      digest: ContentDigest(vault: nil))
+    connection.rollBack()
+    found.putBack = done?.operations ?? []
+    found.operations &+= UInt64(clamping: found.putBack.count)
   }
 
   /// What was counted goes on, above all that is stored.

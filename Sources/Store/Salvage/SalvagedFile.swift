@@ -46,9 +46,13 @@ package final class SalvagedFile: Sendable {
     settings.storage = config.storage
     let (file, pages, target): (BrokenFile, PageReader, FreshFile)
     let connection: Connection
+    var own = OwnContents()
     do throws(VaultFailure) {
       file = try BrokenFile(settings)
       pages = try file.pages()
+      do throws(VaultFailure) { _ = try file.readOwn { own.take(record: $0) } } catch {
+        // What was read of it before counts.
+      }
       target = try file.fresh(at: path)
       unsafe connection = Connection(adopting: try target.connect())
     } catch {
@@ -57,7 +61,7 @@ package final class SalvagedFile: Sendable {
     connection.members = config.members
     do throws(StoreFailure) {
       let salvage = try Salvage(
-        pages, into: connection, binding: Schema.Binding(config), skipsUnreadable: true)
+        pages, into: connection, binding: Schema.Binding(config), own: own, skipsUnreadable: true)
       state = Lock(State(file, target, connection, salvage))
     } catch {
       connection.close()
@@ -101,8 +105,12 @@ extension Salvage {
     let fresh: FreshFile
     let target: Connection
     let pages: PageReader
+    var own = OwnContents()
     do throws(VaultFailure) {
       guard let file = try vault.fresh() else { throw .damaged }
+      do throws(VaultFailure) { _ = try vault.readOwn { own.take(record: $0) } } catch {
+        // What was read of it before counts.
+      }
       fresh = file
       unsafe target = Connection(adopting: try file.connect())
       pages = try vault.pages()
@@ -114,7 +122,7 @@ extension Salvage {
       fresh.end()
     }
     target.members = connection.members
-    let salvage = try Salvage(pages, into: target, binding: binding, floor: floor)
+    let salvage = try Salvage(pages, into: target, binding: binding, own: own, floor: floor)
     while try !salvage.step() {}
     try connection.replaceAll(with: target, in: vault)
     let meta = try Schema.prepare(connection, binding: binding)

@@ -127,6 +127,7 @@ extension MessageStore {
         // Nothing was written meanwhile, so what is counted holds.
         _ = try Self.prepare(connection, binding: binding, cacheBytes: readerCacheBytes &* 2)
         writer.connection = connection
+        rotateOwn(of: vault, connection, &writer)
       } catch {
         // The file is whole, and is to be opened again.
         readers.withLock { $0.isClosed = true }

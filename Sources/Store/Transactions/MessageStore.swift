@@ -31,6 +31,8 @@ package final class MessageStore: Sendable {
   struct Writer {
     var connection: Connection?
     var counters: Counters
+    /// What is kept twice; nil in memory, and until the file is accepted.
+    var own: OwnIndex?
     /// A new data key under way.
     var rotation: VaultRotation?
   }
@@ -85,10 +87,11 @@ package final class MessageStore: Sendable {
         connection.keepLog(true)
         connection.members = config.members
         connection.indexesLater = config.indexesLater
-        let counters: Counters
+        var counters: Counters
         do throws(StoreFailure) {
           counters = try prepare(connection, binding: binding, cacheBytes: config.cacheBytes / 2)
           if let kept = config.kept, counters.lsn < kept.lsn { throw .vault(.replaced) }
+          counters = try putBack(beside: vault, key, into: connection, counters, config)
         } catch {
           // Before the vault, which closes after all its connections.
           connection.close()
@@ -109,6 +112,7 @@ package final class MessageStore: Sendable {
   package func accept() {
     writer.withLock { $0.connection?.keepLog(false) }
     vault?.accept()
+    checkOwn()
   }
 
   /// Ends what was opened tentatively.
@@ -144,7 +148,9 @@ package final class MessageStore: Sendable {
   /// Closes all connections and the file. It waits for reads and a write that
   /// have begun; a second call does nothing.
   package func close() {
-    if shut() { vault?.close() }
+    guard shut() else { return }
+    endOwn()
+    vault?.close()
   }
 
   /// The same for a file that is to be opened again; gives what opens it. Nothing of it is held
@@ -253,6 +259,7 @@ package final class MessageStore: Sendable {
         transaction.abandon()
         throw failure(error)
       }
+      if !transaction.own.isEmpty { keepTwice(transaction.own, connection, &writer) }
       indexed.withLock { $0 = connection.memo.indexChanges }
       return result
     }
@@ -310,7 +317,7 @@ package final class MessageStore: Sendable {
     try read(failure: { $0 }, body)
   }
 
-  private func snapshot<Result, Failure: Error>(
+  func snapshot<Result, Failure: Error>(
     _ connection: Connection,
     counters: Counters?,
     failure: (StoreFailure) -> Failure,
@@ -403,6 +410,7 @@ package final class MessageStore: Sendable {
         let found: Salvaged
         (found, writer.counters) = try Salvage.heal(
           vault, connection, binding: binding, floor: writer.counters)
+        rewriteOwn(connection, &writer)
         indexed.withLock { $0 = connection.memo.indexChanges }
         return found
       }
@@ -417,6 +425,7 @@ package final class MessageStore: Sendable {
     try gate.enter { () throws(StoreFailure) in
       guard !readers.withLock({ $0.isClosed }) else { throw ended }
       do throws(VaultFailure) { try vault.syncLog() } catch { throw StoreFailure(error) }
+      vault.syncOwn()
     }
   }
 

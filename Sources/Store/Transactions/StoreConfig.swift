@@ -72,6 +72,13 @@ struct StoreRules: Sendable {
   var othersEdit: Bool
   var isSamePayload: @Sendable ([UInt8], [UInt8]) -> Bool
 
+  /// For who applies no message.
+  init(user: [UInt8]) {
+    self.user = user
+    othersEdit = false
+    isSamePayload = { $0 == $1 }
+  }
+
   init(_ config: StoreConfig) {
     user = config.user
     othersEdit = config.othersEdit

@@ -14,6 +14,8 @@ package final class WriteTransaction: ReadTransaction {
   /// Feed entries of this commit, in runs.
   var feed = FeedRuns()
   var asked = AskedOnce()
+  /// What is to be kept twice.
+  var own = OwnChanges()
   /// Pushes have arrived in order and without a loss since this commit; nil where the content may
   /// be older, as that of an answer.
   package var receivedSince: UInt64?
@@ -29,7 +31,6 @@ package final class WriteTransaction: ReadTransaction {
   var changed = SmallDictionary<Int64, ConversationChange>()
   /// What is known of the server, where that changed: it goes into the row that counts.
   var changedFacts: ServerFacts?
-  private var changesAtBegin: Int32 = 0
 
   init(
     _ connection: Connection, counters: Counters, rules: StoreRules, positionKind: Int64,
@@ -92,7 +93,7 @@ package final class WriteTransaction: ReadTransaction {
     // A read that went before was left open.
     try connection.rollBack()
     try connection.runNoted("BEGIN IMMEDIATE")
-    changesAtBegin = try connection.totalChanges
+    asked.changesAtBegin = try connection.totalChanges
     recall(before.lsn)
     memo?.inserted = InsertedRows()
   }
@@ -109,7 +110,7 @@ package final class WriteTransaction: ReadTransaction {
     let connection = try connection
     let index = SearchIndex(connection: connection)
     // The counter wraps; as many rows no transaction writes.
-    let rows = Int64(clamping: connection.totalChanges &- changesAtBegin)
+    let rows = Int64(clamping: connection.totalChanges &- asked.changesAtBegin)
     if rows != 0, index.isOn, try index.indexCommit(rows: Swift.max(rows, 0)) {
       memo?.indexChanges &+= 1
     }
@@ -119,12 +120,17 @@ package final class WriteTransaction: ReadTransaction {
     let isNoted =
       counters.lastChange != before.lastChange || counters.recentRefs != before.recentRefs
       || changedFacts != nil || counters.kept !== before.kept
-    guard isNoted || connection.totalChanges != changesAtBegin else {
+    guard isNoted || connection.totalChanges != asked.changesAtBegin else {
       end()
       return before
     }
     try mustHaveGrown()
     try flushMeta()
+    if !own.isEmpty {
+      var changes = own
+      try changes.settle(self)
+      own = changes
+    }
     if isRefused { throw .full }
     try connection.run("COMMIT")
     memo?.hold(counters.lsn)
@@ -161,6 +167,7 @@ package final class WriteTransaction: ReadTransaction {
     get throws(StoreFailure) { ConversationTable(try connection) }
   }
   package var operationTable: OperationTable { OperationTable(tx: self) }
+  var ownTable: OwnTable { OwnTable(tx: self) }
   package var quarantineTable: QuarantineTable { QuarantineTable(tx: self) }
   package var rankTable: RankTable { RankTable(tx: self) }
   package var unreadTable: UnreadTable { UnreadTable(tx: self) }

@@ -64,6 +64,13 @@ void tideline_unlock_file(int descriptor);
 int tideline_exchange_files(const char *path, const char *other);
 
 /**
+ * Gives the file at `path` the name of that at `other`, which is gone then, and makes that durable.
+ * Returns 0; -1 where nothing has changed, -2 likewise for want of room, -3 where it is not known
+ * what survives a loss of power.
+ */
+int tideline_replace_file(const char *path, const char *other);
+
+/**
  * Opens `path` to be named in `tideline_start_write` alone: nothing is made, read or
  * waited for. Returns a descriptor, or -1: also where the system has no such call, and
  * where another name leads to the file, for closing it would drop the locks on that.

@@ -17,10 +17,11 @@ internal import CSodium
     case header = 3
     case content = 4
     case box = 5
+    case own = 6
   }
 
   private static let context = "tl-vault"
-  private static let blockBytes = 6 * FileFormat.keyBytes
+  private static let blockBytes = 7 * FileFormat.keyBytes
 
   /// Derives the keys of the data key that `fill` writes; nil when it cannot.
   init?(_ fill: (UnsafeMutablePointer<UInt8>) -> Bool) {
@@ -28,7 +29,7 @@ internal import CSodium
     unsafe block = raw.assumingMemoryBound(to: UInt8.self)
     unsafe sodium_memzero(raw, Self.blockBytes)
     guard unsafe fill(block) else { return nil }
-    for slot in [Slot.page, .log, .header, .content, .box] {
+    for slot in [Slot.page, .log, .header, .content, .box, .own] {
       let derived = unsafe crypto_kdf_derive_from_key(
         block + slot.rawValue * FileFormat.keyBytes, FileFormat.keyBytes,
         UInt64(slot.rawValue), Self.context, block)
@@ -56,6 +57,7 @@ internal import CSodium
   var header: UnsafePointer<UInt8> { unsafe at(.header) }
   var content: UnsafePointer<UInt8> { unsafe at(.content) }
   var box: UnsafePointer<UInt8> { unsafe at(.box) }
+  var own: UnsafePointer<UInt8> { unsafe at(.own) }
 
   /// Takes the content key that the header has in the place of the derived one. Nobody else has the
   /// object yet.

@@ -54,6 +54,7 @@ extension Vault {
       }
       throw wanted == nil ? .slotsFull : .noSuchSlot
     }
+    renewOwnHeader()
     return changed
   }
 }

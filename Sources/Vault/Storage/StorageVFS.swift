@@ -42,7 +42,7 @@ enum StorageVFS {
     contents.withLock { $0.sessions.removeAll { $0.session === session } }
   }
 
-  /// What a path leads to; nil for anything but a main file and its log.
+  /// What a path leads to; nil for anything but a main file and what lies beside it.
   fileprivate static func place(
     _ path: UnsafePointer<CChar>?
   ) -> (session: StorageSession, object: StorageObject)? {
@@ -53,13 +53,21 @@ enum StorageVFS {
       number = number &* 10 &+ UInt64(digit - 0x30)
       at += 1
     }
-    let isLog = unsafe strcmp(path + at, "-wal") == 0
-    guard unsafe isLog || path[at] == 0 else { return nil }
+    let object: StorageObject
+    if unsafe path[at] == 0 {
+      object = .main
+    } else if unsafe strcmp(path + at, "-wal") == 0 {
+      object = .log
+    } else if unsafe strcmp(path + at, OwnFile.suffix) == 0 {
+      object = .own
+    } else {
+      return nil
+    }
     let found = contents.withLock { contents in
       contents.sessions.first { $0.number == number }?.session
     }
     guard let found else { return nil }
-    return (found, isLog ? .log : .main)
+    return (found, object)
   }
 
   /// A VFS that is never freed: time, chance and sleep are those of the system.

@@ -1,0 +1,113 @@
+/// Own work inside of a transaction: what changes of it is noted, and what the file has lost is put
+/// back.
+///
+/// Rule protected: nothing is sent twice blindly. What may have been sent comes back as one whose
+/// answer was lost with its connection, so it is looked for, or repeated where the server knows a
+/// repetition. What the file has, by number, client id or message, is not put back.
+internal import Base
+internal import Timeline
+
+struct OwnTable {
+  let tx: WriteTransaction
+
+  /// An operation, by its number, is another one at the end of this commit.
+  func note(_ seq: UInt64) {
+    if isKept { tx.own.operations.insert(seq) }
+  }
+
+  func note(draft cid: Int64) {
+    if isKept { tx.own.drafts.insert(cid) }
+  }
+
+  /// A conversation has another id, or is pending no more.
+  func note(of cid: Int64) throws(StoreFailure) {
+    guard isKept else { return }
+    tx.own.drafts.insert(cid)
+    tx.own.operations.formUnion(try tx.operations(in: cid))
+  }
+
+  /// What was removed is to be found nowhere any more.
+  func noteErased() { tx.own.erases = true }
+
+  /// Not in memory.
+  private var isKept: Bool { tx.digest.vault != nil }
+
+  /// Runs a statement that deletes marks and gives their numbers.
+  func deleteMarks<each Value: Bindable>(
+    _ text: StaticString, _ values: repeat each Value
+  ) throws(StoreFailure) {
+    let row = try tx.connection.statement(text, repeat each values)
+    while try row.step() { note(row.uint(0)) }
+  }
+
+  // MARK: What the file has lost
+
+  /// Gives the operations that are there again.
+  func putBack(
+    _ operations: [(id: Int64, row: PackedColumns)], drafts: [(id: Int64, row: PackedColumns)]
+  ) throws(StoreFailure) -> [UInt64] {
+    var done: [UInt64] = []
+    for (id, row) in operations {
+      let seq = UInt64(clamping: id)
+      guard try tx.operation(seq) == nil, let cid = try conversation(of: row),
+        let record = OwnUnit.operation(row, seq: seq, cid: cid)
+      else { continue }
+      if record.verb.isMark {
+        if try tx.annotationTable.putBack(record) { done.append(seq) }
+      } else if try !isKnown(record) {
+        try putBack(record)
+        done.append(seq)
+      }
+    }
+    for (_, row) in drafts {
+      guard let cid = try conversation(of: row), cid != 0, try tx.draft(cid) == nil else {
+        continue
+      }
+      try tx.operationTable.setDraft(StoredDraft(body: row.bytes(3), replyTo: row.bytes(4)), cid)
+    }
+    return done
+  }
+
+  /// Its number here, 0 for none; it is made where it is not known. Nil where it has no id.
+  private func conversation(of row: PackedColumns) throws(StoreFailure) -> Int64? {
+    guard let id = row.optionalBytes(1) else { return 0 }
+    if id.isEmpty { return nil }
+    if row.int(2) != 0 { return try tx.operationTable.conversation(pending: id).cid }
+    return try tx.conversation(creating: id).cid
+  }
+
+  /// Whether what a client id names is here: as an operation, also one that is done, or as the
+  /// message that it made.
+  private func isKnown(_ record: OperationRecord) throws(StoreFailure) -> Bool {
+    guard let name = record.clientID else { return false }
+    if try tx.operation(clientID: name) != nil { return true }
+    return try tx.connection.statement(Queries.messageByClient, record.cid, name).step()
+  }
+
+  private func putBack(_ unit: OperationRecord) throws(StoreFailure) {
+    var record = unit
+    if record.depends != 0 {
+      let first = try tx.operation(record.depends)
+      if first == nil || first?.state == .done { record.depends = 0 }
+    }
+    if record.state == .queued, record.waits == .nothing, record.depends == 0 {
+      record.state = .inFlight
+      record.attempts = 1
+      if record.verb == .sendMessage || record.verb == .createConversation {
+        // Not before it was made, and by whom is not known.
+        record.firstSent = SendStamp(atUs: record.atUs == 0 ? nil : record.atUs, by: -1)
+      }
+    }
+    tx.counters.lastOperation = Swift.max(tx.counters.lastOperation, record.seq)
+    if record.number != 0 {
+      let isTaken =
+        try tx.connection.number("SELECT 1 FROM message WHERE number = ?", record.number) != nil
+      if isTaken { record.number = tx.nextNumber() }
+      tx.counters.lastNumber = Swift.max(tx.counters.lastNumber, record.number)
+    }
+    try tx.operationTable.insert(&record)
+    // The marker only moves forward.
+    guard record.verb == .markLastRead else { return }
+    try tx.unreadTable.noteLastRead(record.target, in: record.cid)
+  }
+}

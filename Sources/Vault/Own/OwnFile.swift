@@ -1,0 +1,193 @@
+/// What only this device has, once more: a file of sealed records beside the main file.
+///
+/// Rule protected: what can be read of it is a start of what was written, in its order. It is not
+/// believed beside a main file that is sound, and nothing fails because of it: a record that could
+/// not be written leaves it closed, until it is made anew.
+package import Base
+internal import CSQLite
+internal import CSodium
+internal import Glibc
+internal import Support
+
+/// An open one; closed, nothing goes into it.
+struct OwnFile: Sendable {
+  static let suffix = "-own"
+
+  var file: BaseFile?
+  var chain: OwnChain?
+  /// A record may be lost in a power cut.
+  var isUnsynced = false
+
+  init() {}
+
+  init(file: BaseFile, chain: OwnChain) {
+    self.file = file
+    self.chain = chain
+  }
+}
+
+/// One that is made anew, under another name until it is whole.
+package final class OwnWriter {
+  private static let frameBytes = 64 << 10
+
+  fileprivate let name: String
+  fileprivate let file: BaseFile
+  fileprivate var chain: OwnChain
+  private var waiting: [UInt8] = []
+
+  fileprivate init(_ name: String, _ file: BaseFile, _ chain: OwnChain) {
+    self.name = name
+    self.file = file
+    self.chain = chain
+  }
+
+  package func put(_ record: [UInt8]) throws(VaultFailure) {
+    waiting += record
+    if waiting.count >= Self.frameBytes { try flush() }
+  }
+
+  fileprivate func flush() throws(VaultFailure) {
+    if waiting.isEmpty { return }
+    let place = chain.end
+    try file.write(chain.seal(waiting), at: place)
+    waiting = []
+  }
+}
+
+extension Vault {
+  var ownPath: String { filePath + OwnFile.suffix }
+
+  /// Reads what lies beside the file. Where that is current, records go behind it from now on.
+  package func readOwn(
+    _ key: HostKey? = nil, _ take: ([UInt8]) -> Void
+  ) throws(VaultFailure) -> OwnFound {
+    guard let core else { throw .io(SQLITE_MISUSE) }
+    let (found, file) = try OwnReader.read(beside: core, ownPath, key, take)
+    own.withLock { $0 = file }
+    return found
+  }
+
+  /// Whether a record can be appended; else the file has to be made anew.
+  package var hasOwn: Bool { own.withLock { $0.chain != nil } }
+
+  /// Appends a record: one write. After a failure nothing is appended any more.
+  package func appendOwn(_ record: [UInt8], mustLast: Bool) throws(VaultFailure) {
+    try own.withLock { (own) throws(VaultFailure) in
+      guard let file = own.file, var chain = own.chain,
+        record.count <= FileFormat.ownTextBytesMax
+      else {
+        own = OwnFile()
+        throw .io(SQLITE_MISUSE)
+      }
+      let place = chain.end
+      do throws(VaultFailure) { try file.write(chain.seal(record), at: place) } catch {
+        own = OwnFile()
+        throw error
+      }
+      own.chain = chain
+      if mustLast { own.isUnsynced = true }
+    }
+  }
+
+  /// Returns when what was appended and is to last survives a power cut, or nothing is appended
+  /// any more.
+  package func syncOwn() {
+    own.withLock { own in
+      guard own.isUnsynced, let file = own.file else { return }
+      do throws(VaultFailure) {
+        try file.sync()
+        own.isUnsynced = false
+      } catch {
+        own = OwnFile()
+      }
+    }
+  }
+
+  /// Begins one that takes the place of what is there when it is finished. A storage of the host's
+  /// has no second name, so there it is written over what is there.
+  package func beginOwn() throws(VaultFailure) -> OwnWriter {
+    guard let core, let header = core.copies.current else { throw .io(SQLITE_MISUSE) }
+    own.withLock { $0 = OwnFile() }
+    let name = isFile ? HeaderFile.unfinishedName(ownPath) : ownPath
+    // What a crash has left, or a link of somebody else's.
+    if isFile, unsafe unlink(name) != 0, errno != ENOENT { throw .io(SQLITE_CANTOPEN) }
+    let file = try unsafe BaseFile(core.base, name, create: true)
+    if isFile { try HeaderFile.copyMode(of: filePath, to: name) } else { try file.truncate() }
+    var generation = [UInt8](repeating: 0, count: FileFormat.generationBytes)
+    unsafe randombytes_buf(&generation, generation.count)
+    try file.write(header.bytes + generation, at: 0)
+    return OwnWriter(
+      name, file, OwnChain(core.keys, fileId: core.fileId, generation: generation))
+  }
+
+  package func finishOwn(_ writer: OwnWriter) throws(VaultFailure) {
+    try writer.flush()
+    try writer.file.sync()
+    var file = writer.file
+    if isFile {
+      try wipeFormerOwn()
+      switch unsafe tideline_replace_file(writer.name, ownPath) {
+      case 0: break
+      case -2: throw .full
+      default: throw .io(SQLITE_IOERR)
+      }
+      guard let core else { throw .io(SQLITE_MISUSE) }
+      // By the name that it has now.
+      file = try unsafe BaseFile(core.base, ownPath, create: false)
+    }
+    let made = OwnFile(file: file, chain: writer.chain)
+    own.withLock { $0 = made }
+  }
+
+  /// The key slots are others: those of the copy that lies beside the file follow.
+  func renewOwnHeader() {
+    guard let header = core?.copies.current else { return }
+    own.withLock { own in
+      guard let file = own.file else { return }
+      do throws(VaultFailure) {
+        try file.write(header.bytes, at: 0)
+        try file.sync()
+      } catch {
+        own = OwnFile()
+      }
+    }
+  }
+
+  /// Nothing is kept twice any more: there is nothing.
+  package func endOwn() {
+    own.withLock { $0 = OwnFile() }
+    if isFile {
+      _ = unsafe unlink(ownPath)
+    } else {
+      _ = session?.remove(.own)
+    }
+  }
+
+  /// Makes what lies beside the file unreadable for every key, and removes it.
+  package func removeOwn() throws(VaultFailure) {
+    own.withLock { $0 = OwnFile() }
+    guard let core else { throw .io(SQLITE_MISUSE) }
+    if isFile {
+      _ = unsafe unlink(HeaderFile.unfinishedName(ownPath))
+      guard try FileStatus(path: ownPath).identity != nil else { return }
+    }
+    try wipeSlots(of: try unsafe BaseFile(core.base, ownPath, create: core.isNamed))
+    try unsafe HeaderFile.remove(core.base, ownPath)
+  }
+
+  /// One of another data key is to be opened by no key once it has no name.
+  private func wipeFormerOwn() throws(VaultFailure) {
+    guard let core, try FileStatus(path: ownPath).identity != nil else { return }
+    let file = try unsafe BaseFile(core.base, ownPath, create: false)
+    let start = try file.read(FileHeader.slotsOffset, at: 0)
+    if !start.dropFirst(16).starts(with: core.fileId) { try wipeSlots(of: file) }
+  }
+
+  private func wipeSlots(of file: BaseFile) throws(VaultFailure) {
+    let slots = FileHeader.slotsOffset
+    guard try file.size() > Int64(slots) else { return }
+    let zeros = [UInt8](repeating: 0, count: FileFormat.copyBytes - slots)
+    try file.write(zeros, at: Int64(slots))
+    try file.sync()
+  }
+}
