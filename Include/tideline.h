@@ -508,9 +508,9 @@ TL_API void tl_client_free(tl_client *client);
 
 /** Destroys a client's data for good and closes it: for log-out.
 
-    The key slots are overwritten and synced first, so no key reads what an interrupted deletion
-    leaves; then the files are deleted. A failure closes the client too: open the file again to wipe
-    the rest.
+    The key slots are overwritten and synced first, then the files are deleted. No key reads what a
+    kill between leaves: the next opening deletes it, as if there were no file. A failure closes the
+    client too: open the file again to wipe the rest.
     @return #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status tl_client_wipe(tl_client *client);
 

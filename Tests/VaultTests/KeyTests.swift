@@ -476,6 +476,6 @@ struct KeyTests {
     try vault.destroy()
     #expect(throws: VaultFailure.io(SQLITE_MISUSE)) { try vault.put(slot, replacing: nil) }
     #expect(try Vault.slots(at: place.path("kept.db")) == [])
-    #expect(throws: VaultFailure.noSlot) { _ = try open(place.path("kept.db"), .raw) }
+    #expect(throws: VaultFailure.notFound) { _ = try open(place.path("kept.db"), .raw) }
   }
 }

@@ -67,6 +67,14 @@ struct FileHeader: Equatable {
     Array(bytes[Self.macOffset..<Self.macEnd]) == keyedSum(keys)
   }
 
+  /// True when a wipe wrote it: nothing is left by which a key would open the file.
+  var isWiped: Bool { bytes[Self.slotsOffset..<Self.sumOffset].allSatisfy { $0 == 0 } }
+
+  /// True when `other` is taken before this one. A wipe that overwrote one copy has not ended.
+  func yields(to other: FileHeader) -> Bool {
+    isWiped == other.isWiped ? sequence < other.sequence : isWiped
+  }
+
   /// The same header with every key slot empty: no key opens it any more.
   func withoutSlots() -> FileHeader {
     var wiped = self

@@ -20,9 +20,10 @@ enum HeaderFile {
 
   static let places: [Int64] = [0, Int64(FileFormat.copyBytes)]
 
-  /// Reads both copies and opens the newer one that is whole.
-  static func open(_ file: BaseFile, _ config: VaultConfig) throws(VaultFailure) -> Opened {
+  /// Reads both copies and opens the newer one that is whole; nil where a wipe has emptied them.
+  static func open(_ file: BaseFile, _ config: VaultConfig) throws(VaultFailure) -> Opened? {
     let (newest, broken) = try newest(of: file.read(FileFormat.pagesOffset, at: 0))
+    if newest.isWiped { return nil }
     let keys: KeyMemory
     if let kept = config.kept {
       guard kept.fileId == newest.fileId else { throw .replaced }
@@ -59,7 +60,7 @@ enum HeaderFile {
         isLater = isLater || copy.version > 0
         continue
       }
-      if let newest, newest.sequence >= copy.sequence { continue }
+      if let newest, !newest.yields(to: copy) { continue }
       newest = copy
     }
     guard isOurs else { throw .notOurs }
