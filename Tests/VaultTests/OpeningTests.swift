@@ -112,8 +112,11 @@ struct OpeningTests {
   }
 
   @Test func damageToBothCopiesIsDamage() throws {
-    for (offset, resum) in [(44, true), (64 + 8, false), (3990, true), (4010, true), (4090, false)]
-    {
+    let places = [
+      (44, true), (64 + 8, false), (3990, true), (4010, true), (4032, true), (4063, true),
+      (4090, false),
+    ]
+    for (offset, resum) in places {
       let place = Place()
       try made(place)
       patch(place, at: offset, [contents(place.path)[offset] ^ 0xEE], resum: resum)

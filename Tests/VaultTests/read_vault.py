@@ -179,7 +179,7 @@ def main():
     if not any(header[64:4064]):
         raise SystemExit("no file")
     units = Units(header, data_key(header, kind, key))
-    if blake(header[:4000], units.keys[3]) != header[4000:4032]:
+    if blake(header[:4000], units.keys[3]) + bytes(32) != header[4000:4064]:
         raise SystemExit("damaged header")
     changed, size = log_pages(units, log)
     count = size or (len(data) - 8192) // PAGE
