@@ -75,7 +75,7 @@ static int open_held(const char *path) {
 
 int tideline_lock_file(const char *path, uint64_t device, uint64_t inode) {
   int opened = open_held(path);
-  if (opened < 0) return errno == ENOENT ? -2 : -1;
+  if (opened < 0) return errno == ENOENT ? -2 : errno == EMFILE || errno == ENFILE ? -4 : -1;
   int result = -2;
   if (is_file(opened, device, inode)) {
     struct flock lock = {
@@ -85,6 +85,13 @@ int tideline_lock_file(const char *path, uint64_t device, uint64_t inode) {
   }
   tideline_unlock_file(opened);
   return result;
+}
+
+int tideline_has_descriptor(void) {
+  int opened = open("/", O_PATH | O_CLOEXEC);
+  if (opened < 0) return errno != EMFILE && errno != ENFILE;
+  close(opened);
+  return 1;
 }
 
 int tideline_is_locked(const char *path) {

@@ -17,6 +17,7 @@ final class FileLock: Sendable {
     case -1: throw .io(SQLITE_CANTOPEN)
     case -2: throw .locked
     case -3: throw .io(Code.lockFailed)
+    case -4: throw .noDescriptor
     default: break
     }
   }

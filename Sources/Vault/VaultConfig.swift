@@ -37,6 +37,8 @@ package enum VaultFailure: Error, Equatable, Sendable {
   case reserved
   /// The file is not the one that was let go of, or an older copy of it.
   case replaced
+  /// The system has no file descriptor left.
+  case noDescriptor
   /// The disk is full.
   case full
   /// SQLite or the file system refused; the extended result code of SQLite.

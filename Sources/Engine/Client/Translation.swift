@@ -45,6 +45,7 @@ extension Failure {
     case .tooNew: self = .tooNew("the file is of a later version")
     case .locked: self = .locked
     case .linked: self = .linked
+    case .noDescriptor: self = .noDescriptor
     case .notFound: self = .notFound("there is no file at path")
     case .exists: self = .invalid("a file, or its log, is at path already")
     case .reserved: self = .invalid("the end of path is that of a file beside another one")
