@@ -16,6 +16,7 @@ struct Opening {
     let vfsName = try unsafe SealedVFS.register(over: base, named: config.baseVFS)
     let path =
       if let kept = config.kept?.path { kept } else { try unsafe fullPath(base, config.path) }
+    guard try FileStatus(path: path + "-wal") != .other else { throw .inTheWay }
     var isMade = false
     // Once more where a wipe had emptied the file that was there.
     for _ in 0..<2 {

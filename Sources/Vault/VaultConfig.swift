@@ -37,6 +37,8 @@ package enum VaultFailure: Error, Equatable, Sendable {
   case reserved
   /// The file is not the one that was let go of, or an older copy of it.
   case replaced
+  /// What is no file has a name that the file needs: a folder, a pipe, a device.
+  case inTheWay
   /// The system has no file descriptor left.
   case noDescriptor
   /// The disk is full.

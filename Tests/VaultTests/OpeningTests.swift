@@ -158,6 +158,32 @@ struct OpeningTests {
     #expect(mode as? Int == 0o600)
   }
 
+  /// Protects: what is no file is neither opened nor removed, and the failure says that.
+  @Test(arguments: ["-new", "-wal"]) func whatIsNoFileIsInTheWay(_ end: String) throws {
+    let place = Place()
+    let name = place.path + end
+    for isFolder in [false, true] {
+      #expect(isFolder ? mkdir(name, 0o700) == 0 : mkfifo(name, 0o600) == 0)
+      for _ in 0..<2 {
+        #expect(throws: VaultFailure.inTheWay) { _ = try open(place.path) }
+        #expect(place.names == ["cache.db" + end])
+      }
+      #expect(remove(name) == 0)
+    }
+    // A link is removed, as ever, and what it leads to stays.
+    #expect(mkfifo(place.path("pipe"), 0o600) == 0)
+    #expect(symlink(place.path("pipe"), place.path + "-new") == 0)
+    let vault = try open(place.path)
+    #expect(place.names == ["cache.db", "cache.db-wal", "pipe"])
+    #expect(mkfifo(place.path("copy-new"), 0o600) == 0)
+    #expect(throws: VaultFailure.inTheWay) { _ = try vault.copy(to: place.path("copy")) }
+    vault.close()
+    #expect(mkfifo(place.logPath, 0o600) == 0)
+    #expect(throws: VaultFailure.inTheWay) { _ = try open(place.path) }
+    #expect(remove(place.logPath) == 0)
+    try open(place.path).close()
+  }
+
   @Test func aSecondOpenIsLockedInTheProcess() throws {
     let place = Place()
     let vault = try open(place.path)

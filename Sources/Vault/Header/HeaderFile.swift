@@ -184,6 +184,8 @@ extension HeaderFile {
         try unsafe remove(base, name)
         continue
       }
+      // It is not the library's to remove, and to open it may do anything.
+      if status == .other { throw .inTheWay }
       do throws(VaultFailure) {
         if let taken = try unsafe take(base, name, claim) { return taken }
       } catch {
