@@ -43,6 +43,8 @@ package enum VaultFailure: Error, Equatable, Sendable {
   case noDescriptor
   /// The disk is full.
   case full
+  /// The disk is full, and the keys were changed: one of the two copies of the header has it.
+  case fullAfterChange
   /// SQLite or the file system refused; the extended result code of SQLite.
   case io(Int32)
 }

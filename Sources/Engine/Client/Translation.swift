@@ -52,6 +52,8 @@ extension Failure {
     case .reserved: self = .invalid("the end of path is that of a file beside another one")
     case .replaced: self = .mismatch("the file is another one than before, or an older copy")
     case .full: self = .noRoomOnDisk
+    case .fullAfterChange:
+      self = .full("the disk is full; the keys were changed, in one of two copies of the header")
     case .io(let code): self = .storage(code)
     }
   }
