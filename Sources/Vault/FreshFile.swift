@@ -132,6 +132,8 @@ extension Vault {
 package final class BrokenFile {
   private let core: VaultCore
   private let path: String
+  /// Under which new files are made.
+  private let baseVFS: String
 
   /// Claims it by its key, like any opening. Nothing is changed.
   package init(_ config: VaultConfig) throws(VaultFailure) {
@@ -139,6 +141,7 @@ package final class BrokenFile {
     let found = try config.storage == nil ? Opening.file(config) : Opening.name(config)
     core = found.repair.core
     path = found.repair.path
+    baseVFS = config.storage == nil ? config.baseVFS : VaultConfig.systemVFS
   }
 
   package func pages() throws(VaultFailure) -> PageReader {
@@ -147,9 +150,8 @@ package final class BrokenFile {
 
   /// Begins a new file with its keys.
   package func fresh(at target: String) throws(VaultFailure) -> FreshFile {
-    let name = VaultConfig.systemVFS
-    guard let base = unsafe sqlite3_vfs_find(name) else { throw .io(SQLITE_ERROR) }
-    let vfsName = try unsafe SealedVFS.register(over: base, named: name)
+    guard let base = unsafe sqlite3_vfs_find(baseVFS) else { throw .io(SQLITE_ERROR) }
+    let vfsName = try unsafe SealedVFS.register(over: base, named: baseVFS)
     let target = try unsafe Opening.fullPath(base, target)
     try VaultCopy.mustBeFree(target)
     return try unsafe FreshFile(like: core, base: base, vfsName: vfsName, path: target)

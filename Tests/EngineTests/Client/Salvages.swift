@@ -1,0 +1,67 @@
+/// What is left of a file, read into a new one: on a full disk, of a file that was cut, and of one
+/// that may only be read.
+import Engine
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct Salvages {
+  private let disk = FaultVFS()
+
+  /// A closed file with 300 messages and one that waits.
+  private func closed(_ folder: TrapsRestart.Folder) throws -> World {
+    let world = try World.forgetful(file: folder.file()) { $0.baseVFS = disk.name }
+    world.post(300)
+    try world.connect()
+    try world.sync(.older, want: 300)
+    try world.disconnect()
+    try world.say("mine")
+    return world
+  }
+
+  private func salvage(_ world: World, to path: String) throws(Failure) {
+    let work = try Salvaging.start(world.config, to: path)
+    while try !work.step(milliseconds: 0).isDone {}
+  }
+
+  /// How many messages the file at `path` has, that of the user included.
+  private func count(_ world: World, _ path: String) throws -> Int {
+    var config = world.config
+    guard case .path(_, let key, _, _) = config.file else { return 0 }
+    config.file = .path(path, key: key, create: false, strict: true)
+    let client = try Client.open(config)
+    defer { client.close() }
+    #expect(try client.operations(OperationQuery(limit: 10)).rows.count == 1)
+    return try client.messages(MessageQuery(conversation: Array("room".utf8), limit: 1_000))
+      .rows.count
+  }
+
+  private func names(_ folder: TrapsRestart.Folder) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+  }
+
+  /// Protects: a disk that fills up at any write of a salvage is full, and nothing of it is left.
+  @Test func aFullDiskIsSaidAtEachWrite() throws {
+    let folder = try TrapsRestart.Folder()
+    let world = try closed(folder)
+    world.client.close()
+    let before = try names(folder)
+    let target = folder.path + "/saved"
+    var failures = 0
+    for write in 1...2_000 {
+      disk.reset()
+      disk.failWrite(write, count: 1_000_000, .fail(13))
+      do throws(Failure) {
+        try salvage(world, to: target)
+        break
+      } catch {
+        #expect(error == .noRoomOnDisk, "write \(write)")
+        #expect(try names(folder) == before, "write \(write)")
+        failures += 1
+      }
+    }
+    disk.reset()
+    #expect(failures > 20)
+    #expect(try count(world, target) == 301)
+  }
+}
