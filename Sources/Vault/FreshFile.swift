@@ -138,14 +138,19 @@ package final class BrokenFile {
   /// Claims it by its key, like any opening. Nothing is changed.
   package init(_ config: VaultConfig) throws(VaultFailure) {
     guard Vault.sodiumIsReady, sqlite3_initialize() == SQLITE_OK else { throw .io(SQLITE_ERROR) }
+    var config = config
+    config.readsOnly = true
     let found = try config.storage == nil ? Opening.file(config) : Opening.name(config)
     core = found.repair.core
     path = found.repair.path
     baseVFS = config.storage == nil ? config.baseVFS : VaultConfig.systemVFS
   }
 
+  /// At least one of them has to be there, in the file or in its log.
   package func pages() throws(VaultFailure) -> PageReader {
-    try PageReader(core, logPath: path + "-wal")
+    let pages = try PageReader(core, logPath: path + "-wal")
+    guard pages.count > 0 else { throw .damaged }
+    return pages
   }
 
   /// Begins a new file with its keys.

@@ -86,6 +86,7 @@ struct Opening {
     // SQLite finds the log by the file's name: under another one it would not see it.
     guard names <= (isLeftOver ? 2 : 1) else { throw .linked }
     guard let opened = try HeaderFile.open(file, config) else {
+      if config.readsOnly { throw .notFound }
       try unsafe HeaderFile.remove(base, path + "-wal")
       if isLeftOver { try unsafe HeaderFile.remove(base, HeaderFile.unfinishedName(path)) }
       try unsafe HeaderFile.remove(base, path)

@@ -59,6 +59,8 @@ package struct VaultConfig: Sendable {
   package var create: Bool
   /// Refuse a file whose log has a rejected tail.
   package var strict: Bool
+  /// Pages are read one by one and nothing is written: they may all lie in the log.
+  var readsOnly = false
   /// Nothing is written to the file until `Vault.accept`, for who may refuse it yet.
   package var isTentative: Bool
   /// The VFS underneath. It has to keep the index of the log off the disk.

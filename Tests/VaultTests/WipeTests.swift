@@ -158,6 +158,17 @@ struct WipeTests {
     }
   }
 
+  /// Protects: who only reads a file removes nothing of it.
+  @Test func aSalvageLeavesItAlone() throws {
+    let place = Place()
+    let file = try wiped()
+    store(file, place.path)
+    #expect(throws: VaultFailure.notFound) {
+      _ = try BrokenFile(VaultConfig(path: place.path, key: HostKey(key), create: false))
+    }
+    #expect(contents(place.path) == file)
+  }
+
   @Test func aNameOfAStorageIsFreeAgain() throws {
     let storage = MemoryStorage()
     storage.put("eva", .main, try wiped())

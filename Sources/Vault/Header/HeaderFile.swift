@@ -37,7 +37,7 @@ enum HeaderFile {
       unsafe keys.take(content: box.content)
     }
     let flagged = newest.flags & HeaderFlag.initialized != 0
-    let least = Int64(FileFormat.pagesOffset + FileFormat.pageBytes)
+    let least = config.readsOnly ? 0 : Int64(FileFormat.pagesOffset + FileFormat.pageBytes)
     let size = try file.size()
     guard flagged && size >= least else { throw .damaged }
     return Opened(header: newest, keys: keys, broken: broken)

@@ -64,4 +64,35 @@ import Testing
     #expect(failures > 20)
     #expect(try count(world, target) == 301)
   }
+
+  /// Protects: of a file that was cut all is saved that its log has; where no page is left in
+  /// either it is damaged.
+  @Test func aFileThatWasCutIsReadFromItsLog() throws {
+    let folder = try TrapsRestart.Folder()
+    let world = try closed(folder)
+    // What a kill leaves.
+    disk.die(atWrite: 1)
+    world.client.close()
+    disk.reset()
+    let path = folder.storePath.path
+    let whole = DiskImage(paths: [path, path + "-wal"])
+    let bytes = try #require(whole.files[path])
+    #expect(whole.files[path + "-wal"]?.isEmpty == false)
+    for size in [12_287, 9_000, 8_192, 8_191, 4_096, 4_095, 0] {
+      var cut = whole
+      cut.files[path] = Array(bytes.prefix(size))
+      cut.write(replacing: "", with: "")
+      let target = folder.path + "/saved\(size)"
+      if size < 4_096 {
+        #expect(throws: size == 0 ? Failure.notOurs : .damaged) { try salvage(world, to: target) }
+        continue
+      }
+      try salvage(world, to: target)
+      #expect(DiskImage(paths: [path, path + "-wal"]).files == cut.files)
+      #expect(try count(world, target) == 301, "cut at \(size)")
+      try FileManager.default.removeItem(atPath: path + "-wal")
+      #expect(throws: Failure.damaged) { try salvage(world, to: target + "-none") }
+      #expect(!FileManager.default.fileExists(atPath: target + "-none"))
+    }
+  }
 }
