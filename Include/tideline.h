@@ -2360,7 +2360,7 @@ typedef struct tl_receipt {
 TL_API TL_CHECK tl_status tl_work_receipt(tl_work *work, tl_receipt *out);
 
 /** Gives the work that reads what it can of a file, which need not open, into a new one at `path`,
-    which the same keys open (docs/howto/backup.md). The file is not changed; no client may have it.
+    which the same keys open (docs/howto/backup.md). The file is only read; no client may have it.
     What was lost is a gap. Progress is in pages, each counted twice.
     @param config As for #tl_client_open. Hooks are not called, and dropped before this returns.
     @return #TL_E_KEY, #TL_E_NO_SLOT, #TL_E_CODE, #TL_E_DAMAGED (both copies of the header, or

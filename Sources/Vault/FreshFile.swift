@@ -148,7 +148,7 @@ package final class BrokenFile {
 
   /// At least one of them has to be there, in the file or in its log.
   package func pages() throws(VaultFailure) -> PageReader {
-    let pages = try PageReader(core, logPath: path + "-wal")
+    let pages = try PageReader(core, logPath: path + "-wal", readsOnly: true)
     guard pages.count > 0 else { throw .damaged }
     return pages
   }

@@ -76,8 +76,8 @@ struct Opening {
     guard !HeaderFile.isHeldByAnother(identity) else { throw .notOurs }
     // A try in vain opens it for reading only, which wakes nobody who waits for it.
     guard unsafe tideline_is_locked(path) == 0 else { throw .locked }
-    let file = try unsafe BaseFile(base, path, create: false)
-    let lock = try FileLock(path, identity)
+    let file = try unsafe BaseFile(base, path, create: false, readsOnly: config.readsOnly)
+    let lock = try FileLock(path, identity, readsOnly: config.readsOnly)
     try file.claim()
     guard case .file(identity, _, let names) = try FileStatus(path: path) else { throw .locked }
     // A crash while the file was made leaves it the name that it was made under.

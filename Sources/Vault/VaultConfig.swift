@@ -59,7 +59,8 @@ package struct VaultConfig: Sendable {
   package var create: Bool
   /// Refuse a file whose log has a rejected tail.
   package var strict: Bool
-  /// Pages are read one by one and nothing is written: they may all lie in the log.
+  /// Pages are read one by one and nothing is written: they may all lie in the log, and the right
+  /// to read the two files is enough.
   var readsOnly = false
   /// Nothing is written to the file until `Vault.accept`, for who may refuse it yet.
   package var isTentative: Bool

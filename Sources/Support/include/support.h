@@ -25,7 +25,7 @@ sqlite3_destructor_type tideline_transient(void);
  * somebody has put another file than that of `device` and `inode` in its place; -3 where the lock
  * failed; -4 where no descriptor is left. On a system without such locks there is none.
  */
-int tideline_lock_file(const char *path, uint64_t device, uint64_t inode);
+int tideline_lock_file(const char *path, uint64_t device, uint64_t inode, int reads_only);
 
 /**
  * Reads the beginning of a file by a descriptor that this process has open for reading already; its

@@ -95,4 +95,46 @@ import Testing
       #expect(!FileManager.default.fileExists(atPath: target + "-none"))
     }
   }
+
+  /// Protects: the right to read a file and its log is enough.
+  // header: "The file is only read; no client may have it."
+  @Test func aFileThatMayOnlyBeReadIsSalvaged() throws {
+    let folder = try TrapsRestart.Folder()
+    let world = try closed(folder)
+    disk.die(atWrite: 1)
+    world.client.close()
+    disk.reset()
+    let path = folder.storePath.path
+    let out = folder.path + "/out"
+    try FileManager.default.createDirectory(atPath: out, withIntermediateDirectories: false)
+    #expect(chmod(out, 0o777) == 0)
+    for name in [path, path + "-wal"] { #expect(chmod(name, 0o444) == 0) }
+    #expect(chmod(folder.path, 0o555) == 0)
+    defer { _ = chmod(folder.path, 0o755) }
+    let before = DiskImage(paths: [path, path + "-wal"]).files
+    try asNobody {
+      #expect(access(path, W_OK) != 0 || geteuid() == 0)
+      #expect(throws: Failure.storage(8)) { _ = try Client.open(world.config) }
+      try salvage(world, to: out + "/saved")
+      #expect(try count(world, out + "/saved") == 301)
+    }
+    #expect(DiskImage(paths: [path, path + "-wal"]).files == before)
+    // Nor may a client have it meanwhile.
+    for name in [folder.path, path, path + "-wal"] { #expect(chmod(name, 0o755) == 0) }
+    world.client = try Client.open(world.config)
+    asNobody {
+      #expect(throws: Failure.locked) { try salvage(world, to: out + "/other") }
+    }
+    world.client.close()
+  }
+
+  /// Runs `body` with the rights of another user on this thread, where the process has all.
+  private func asNobody(_ body: () throws -> Void) rethrows {
+    typealias Call = @convention(c) (UInt32) -> Int32
+    let call = dlsym(nil, "setfsuid").map { unsafeBitCast($0, to: Call.self) }
+    let root = geteuid() == 0
+    if root { _ = call?(65_534) }
+    defer { if root { _ = call?(0) } }
+    try body()
+  }
 }
