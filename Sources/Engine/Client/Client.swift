@@ -44,7 +44,7 @@ package final class Client: Sendable {
         let core = Core(
           in: store, engine: try SyncEngine(CoreConfig(config), in: store), signal: signal)
         store.accept()
-        store.endCopied()
+        core.endCopied()
         let client = Client(config, core)
         client.logOpening()
         return client
