@@ -509,8 +509,8 @@ TL_API void tl_client_free(tl_client *client);
 /** Destroys a client's data for good and closes it: for log-out.
 
     The key slots are overwritten and synced first, then the files are deleted. No key reads what a
-    kill between leaves: the next opening deletes it, as if there were no file. A failure closes the
-    client too: open the file again to wipe the rest.
+    kill between leaves, and the next opening deletes it. A failure closes the client too: open the
+    file again to wipe the rest.
     @return #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status tl_client_wipe(tl_client *client);
 
@@ -869,8 +869,8 @@ enum {
   TL_STOP_COUNT = 4  ///< All ranges join, but the server counts other than what is stored.
 };
 
-/** Where messages may be missing. With #TL_SERVER_SEQUENCE or #TL_SERVER_LOG its ends are the times
-    of the nearest stored messages. */
+/** Where messages may be missing, or in a window are not loaded. With #TL_SERVER_SEQUENCE or
+    #TL_SERVER_LOG its ends are the times of the nearest stored messages. */
 typedef struct tl_gap {
   uint32_t before_row; ///< The gap is before this row; the row count: after the last one.
   uint32_t poisoned;   ///< 1 if it hides an unreadable item.
