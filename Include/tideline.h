@@ -508,9 +508,9 @@ TL_API void tl_client_free(tl_client *client);
 
 /** Destroys a client's data for good and closes it: for log-out.
 
-    The key slots are overwritten and synced first, so no key reads what an interrupted deletion
-    leaves; then the files are deleted. A failure closes the client too: open the file again to wipe
-    the rest.
+    The key slots are overwritten and synced first, then the files are deleted. No key reads what a
+    kill between leaves, and the next opening deletes it. A failure closes the client too: open the
+    file again to wipe the rest.
     @return #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status tl_client_wipe(tl_client *client);
 
@@ -869,8 +869,8 @@ enum {
   TL_STOP_COUNT = 4  ///< All ranges join, but the server counts other than what is stored.
 };
 
-/** Where messages may be missing. With #TL_SERVER_SEQUENCE or #TL_SERVER_LOG its ends are the times
-    of the nearest stored messages. */
+/** Where messages may be missing, or in a window are not loaded. With #TL_SERVER_SEQUENCE or
+    #TL_SERVER_LOG its ends are the times of the nearest stored messages. */
 typedef struct tl_gap {
   uint32_t before_row; ///< The gap is before this row; the row count: after the last one.
   uint32_t poisoned;   ///< 1 if it hides an unreadable item.
@@ -2360,12 +2360,13 @@ typedef struct tl_receipt {
 TL_API TL_CHECK tl_status tl_work_receipt(tl_work *work, tl_receipt *out);
 
 /** Gives the work that reads what it can of a file, which need not open, into a new one at `path`,
-    which the same keys open (docs/howto/backup.md). The file is not changed; no client may have it.
+    which the same keys open (docs/howto/backup.md). The file is only read; no client may have it.
     What was lost is a gap. Progress is in pages, each counted twice.
     @param config As for #tl_client_open. Hooks are not called, and dropped before this returns.
-    @return #TL_E_KEY, #TL_E_NO_SLOT, #TL_E_CODE, #TL_E_DAMAGED (both copies of the header),
-        #TL_E_NOT_OURS, #TL_E_TOO_NEW, #TL_E_LOCKED, #TL_E_NOT_FOUND, #TL_E_INVALID (a file is at
-        `path` or `path-wal`), #TL_E_UNSUPPORTED (in memory, or on a storage), #TL_E_STORAGE. */
+    @return #TL_E_KEY, #TL_E_NO_SLOT, #TL_E_CODE, #TL_E_DAMAGED (both copies of the header, or
+        no page is left), #TL_E_NOT_OURS, #TL_E_TOO_NEW, #TL_E_LOCKED, #TL_E_NOT_FOUND,
+        #TL_E_INVALID (a file is at `path` or `path-wal`), #TL_E_UNSUPPORTED (in memory, or on a
+        storage), #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status
 tl_salvage(const tl_client_config *config, tl_view path, tl_work **out);
 

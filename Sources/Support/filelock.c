@@ -44,8 +44,8 @@ __attribute__((constructor)) static void watch_forks(void) {
 }
 
 /* A descriptor of 3 or more, which no stray print reaches where the host has closed its own. */
-static int open_high(const char *path) {
-  int opened = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+static int open_high(const char *path, int mode) {
+  int opened = open(path, mode | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (opened < 0 || opened > 2) return opened;
   int high = fcntl(opened, F_DUPFD_CLOEXEC, 3);
   close(opened);
@@ -59,7 +59,7 @@ static int is_file(int descriptor, uint64_t device, uint64_t inode) {
 }
 
 /* In one step for a fork: no child has a copy that it does not know of. */
-static int open_held(const char *path) {
+static int open_held(const char *path, int mode) {
   int opened = -1;
   errno = ENOMEM;
   pthread_mutex_lock(&held_mutex);
@@ -67,24 +67,36 @@ static int open_held(const char *path) {
     int *more = realloc(held, (held_room + 16) * sizeof *held);
     if (more) held = more, held_room += 16;
   }
-  if (held_count < held_room) opened = open_high(path);
+  if (held_count < held_room) opened = open_high(path, mode);
   if (opened >= 0) held[held_count++] = opened;
   pthread_mutex_unlock(&held_mutex);
   return opened;
 }
 
-int tideline_lock_file(const char *path, uint64_t device, uint64_t inode) {
-  int opened = open_held(path);
-  if (opened < 0) return errno == ENOENT ? -2 : -1;
+int tideline_lock_file(const char *path, uint64_t device, uint64_t inode, int reads_only) {
+  short type = F_WRLCK;
+  int opened = open_held(path, O_RDWR);
+  if (opened < 0 && reads_only && (errno == EACCES || errno == EPERM || errno == EROFS)) {
+    type = F_RDLCK;
+    opened = open_held(path, O_RDONLY);
+  }
+  if (opened < 0) return errno == ENOENT ? -2 : errno == EMFILE || errno == ENFILE ? -4 : -1;
   int result = -2;
   if (is_file(opened, device, inode)) {
     struct flock lock = {
-        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = locked_byte, .l_len = 1};
+        .l_type = type, .l_whence = SEEK_SET, .l_start = locked_byte, .l_len = 1};
     if (fcntl(opened, F_OFD_SETLK, &lock) == 0 || errno == EINVAL) return opened;
     result = errno == EAGAIN || errno == EACCES ? -2 : -3;
   }
   tideline_unlock_file(opened);
   return result;
+}
+
+int tideline_has_descriptor(void) {
+  int opened = open("/", O_PATH | O_CLOEXEC);
+  if (opened < 0) return errno != EMFILE && errno != ENFILE;
+  close(opened);
+  return 1;
 }
 
 int tideline_is_locked(const char *path) {

@@ -14,8 +14,11 @@ typealias SQLiteVFS = UnsafeMutablePointer<sqlite3_vfs>
   private let file: SQLiteFile
   private let name: UnsafePointer<CChar>
 
-  /// Opens `path` as a main file, for reading and writing.
-  init(_ vfs: SQLiteVFS, _ path: String, create: Bool) throws(VaultFailure) {
+  /// Opens `path` as a main file, for reading and writing; where `readsOnly` is set and it may not
+  /// be written, for reading.
+  init(
+    _ vfs: SQLiteVFS, _ path: String, create: Bool, readsOnly: Bool = false
+  ) throws(VaultFailure) {
     guard let made = unsafe sqlite3_create_filename(path, "", "", 0, nil) else {
       throw .io(SQLITE_NOMEM)
     }
@@ -30,7 +33,8 @@ typealias SQLiteVFS = UnsafeMutablePointer<sqlite3_vfs>
       let wanted = SQLITE_OPEN_READWRITE | SQLITE_OPEN_MAIN_DB | (create ? SQLITE_OPEN_CREATE : 0)
       result = unsafe open(vfs, made, file, wanted, &given)
     }
-    if result == SQLITE_OK && given & SQLITE_OPEN_READONLY != 0 { result = SQLITE_READONLY }
+    let isReadOnly = given & SQLITE_OPEN_READONLY != 0
+    if result == SQLITE_OK && isReadOnly && !readsOnly { result = SQLITE_READONLY }
     guard result == SQLITE_OK else {
       throw Vault.failure(fromSQLite: result) ?? .io(result)
     }

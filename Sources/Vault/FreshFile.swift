@@ -132,17 +132,25 @@ extension Vault {
 package final class BrokenFile {
   private let core: VaultCore
   private let path: String
+  /// Under which new files are made.
+  private let baseVFS: String
 
   /// Claims it by its key, like any opening. Nothing is changed.
   package init(_ config: VaultConfig) throws(VaultFailure) {
     guard Vault.sodiumIsReady, sqlite3_initialize() == SQLITE_OK else { throw .io(SQLITE_ERROR) }
+    var config = config
+    config.readsOnly = true
     let found = try config.storage == nil ? Opening.file(config) : Opening.name(config)
     core = found.repair.core
     path = found.repair.path
+    baseVFS = config.storage == nil ? config.baseVFS : VaultConfig.systemVFS
   }
 
+  /// At least one of them has to be there, in the file or in its log.
   package func pages() throws(VaultFailure) -> PageReader {
-    try PageReader(core, logPath: path + "-wal")
+    let pages = try PageReader(core, logPath: path + "-wal", readsOnly: true)
+    guard pages.count > 0 else { throw .damaged }
+    return pages
   }
 
   /// Reads what lies beside it, see `Vault.readOwn`.
@@ -152,9 +160,8 @@ package final class BrokenFile {
 
   /// Begins a new file with its keys.
   package func fresh(at target: String) throws(VaultFailure) -> FreshFile {
-    let name = VaultConfig.systemVFS
-    guard let base = unsafe sqlite3_vfs_find(name) else { throw .io(SQLITE_ERROR) }
-    let vfsName = try unsafe SealedVFS.register(over: base, named: name)
+    guard let base = unsafe sqlite3_vfs_find(baseVFS) else { throw .io(SQLITE_ERROR) }
+    let vfsName = try unsafe SealedVFS.register(over: base, named: baseVFS)
     let target = try unsafe Opening.fullPath(base, target)
     try VaultCopy.mustBeFree(target)
     return try unsafe FreshFile(like: core, base: base, vfsName: vfsName, path: target)

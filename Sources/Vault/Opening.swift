@@ -16,14 +16,20 @@ struct Opening {
     let vfsName = try unsafe SealedVFS.register(over: base, named: config.baseVFS)
     let path =
       if let kept = config.kept?.path { kept } else { try unsafe fullPath(base, config.path) }
+    guard try FileStatus(path: path + "-wal") != .other else { throw .inTheWay }
     var isMade = false
-    if case .missing = try FileStatus(path: path) {
-      isMade = true
-      guard config.create else { throw .notFound }
-      try unsafe HeaderFile.make(base, path, config.key)
+    // Once more where a wipe had emptied the file that was there.
+    for _ in 0..<2 {
+      if case .missing = try FileStatus(path: path) {
+        isMade = true
+        guard config.create else { throw .notFound }
+        try unsafe HeaderFile.make(base, path, config.key)
+      }
+      if let repair = try unsafe openCore(base, path, config) {
+        return Opening(repair: repair, vfsName: vfsName, isMade: isMade)
+      }
     }
-    let repair = try unsafe openCore(base, path, config)
-    return Opening(repair: repair, vfsName: vfsName, isMade: isMade)
+    throw .locked
   }
 
   /// Takes the name over. Where there is no file in it, one is made.
@@ -36,12 +42,14 @@ struct Opening {
     let path = StorageVFS.add(session)
     do throws(VaultFailure) {
       let file = try unsafe BaseFile(base, path, create: true)
-      let isMade = try HeaderFile.isUnfinished(file)
+      var found = try HeaderFile.isUnfinished(file) ? nil : HeaderFile.open(file, config)
+      let isMade = found == nil
       if isMade {
         guard config.create else { throw .notFound }
         try unsafe HeaderFile.make(base, file, log: path + "-wal", config.key)
+        found = try HeaderFile.open(file, config)
       }
-      let opened = try HeaderFile.open(file, config)
+      guard let opened = found else { throw .damaged }
       let core = unsafe VaultCore(
         base: base, opened: opened, mainFile: file,
         hold: .name(session))
@@ -55,10 +63,11 @@ struct Opening {
     }
   }
 
-  /// Takes the file, in this process and against others, and opens its header.
+  /// Takes the file, in this process and against others, and opens its header. Nil where that was
+  /// wiped: the deletion that came to no end is ended.
   private static func openCore(
     _ base: SQLiteVFS, _ path: String, _ config: VaultConfig
-  ) throws(VaultFailure) -> Repair {
+  ) throws(VaultFailure) -> Repair? {
     guard case .file(let identity, _, _) = try FileStatus(path: path) else { throw .notOurs }
     // Before the file is opened: closing it again would drop the locks of the
     // vault that this process may have on it.
@@ -67,8 +76,8 @@ struct Opening {
     guard !HeaderFile.isHeldByAnother(identity) else { throw .notOurs }
     // A try in vain opens it for reading only, which wakes nobody who waits for it.
     guard unsafe tideline_is_locked(path) == 0 else { throw .locked }
-    let file = try unsafe BaseFile(base, path, create: false)
-    let lock = try FileLock(path, identity)
+    let file = try unsafe BaseFile(base, path, create: false, readsOnly: config.readsOnly)
+    let lock = try FileLock(path, identity, readsOnly: config.readsOnly)
     try file.claim()
     guard case .file(identity, _, let names) = try FileStatus(path: path) else { throw .locked }
     // A crash while the file was made leaves it the name that it was made under.
@@ -76,7 +85,14 @@ struct Opening {
     let isLeftOver = unfinished.identity == identity
     // SQLite finds the log by the file's name: under another one it would not see it.
     guard names <= (isLeftOver ? 2 : 1) else { throw .linked }
-    let opened = try HeaderFile.open(file, config)
+    guard let opened = try HeaderFile.open(file, config) else {
+      if config.readsOnly { throw .notFound }
+      try unsafe HeaderFile.remove(base, path + "-wal")
+      if isLeftOver { try unsafe HeaderFile.remove(base, HeaderFile.unfinishedName(path)) }
+      try unsafe HeaderFile.remove(base, path)
+      withExtendedLifetime((file, claim, lock)) {}
+      return nil
+    }
     let core = unsafe VaultCore(
       base: base, opened: opened, mainFile: file,
       hold: .file(claim, lock))

@@ -262,8 +262,8 @@ internal import Synchronization
     case SQLITE_CORRUPT: return .damaged
     case SQLITE_FULL: return .full
     case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL: return .locked
-    case SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_READONLY, SQLITE_PERM, SQLITE_NOMEM:
-      return .io(code)
+    case SQLITE_CANTOPEN: return tideline_has_descriptor() == 0 ? .noDescriptor : .io(code)
+    case SQLITE_IOERR, SQLITE_READONLY, SQLITE_PERM, SQLITE_NOMEM: return .io(code)
     default: return nil
     }
   }

@@ -37,8 +37,14 @@ package enum VaultFailure: Error, Equatable, Sendable {
   case reserved
   /// The file is not the one that was let go of, or an older copy of it.
   case replaced
+  /// What is no file has a name that the file needs: a folder, a pipe, a device.
+  case inTheWay
+  /// The system has no file descriptor left.
+  case noDescriptor
   /// The disk is full.
   case full
+  /// The disk is full, and the keys were changed: one of the two copies of the header has it.
+  case fullAfterChange
   /// SQLite or the file system refused; the extended result code of SQLite.
   case io(Int32)
 }
@@ -53,6 +59,9 @@ package struct VaultConfig: Sendable {
   package var create: Bool
   /// Refuse a file whose log has a rejected tail.
   package var strict: Bool
+  /// Pages are read one by one and nothing is written: they may all lie in the log, and the right
+  /// to read the two files is enough.
+  var readsOnly = false
   /// Nothing is written to the file until `Vault.accept`, for who may refuse it yet.
   package var isTentative: Bool
   /// The VFS underneath. It has to keep the index of the log off the disk.

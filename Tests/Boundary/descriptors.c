@@ -8,7 +8,7 @@
 #include "turn.h"
 
 static char folder[] = "/tmp/tideline-descriptors-XXXXXX";
-static char path[300];
+static char path[300], unfinished[310];
 static struct rlimit usual;
 static int top;
 
@@ -73,6 +73,8 @@ static int use(const char *file, int count) {
   if (!is_done(status)) {
     all_done = 0;
     CHECK(client == NULL && open_count() == before);
+    CHECK(strstr(tl_last_error(), "no file descriptor is left") != NULL);
+    CHECK(access(unfinished, F_OK) != 0);
   } else {
     tells_of_news(client);
     all_done &= is_done(tl_search_switch(client, 1)) && is_done(read_apart(client));
@@ -108,24 +110,25 @@ static void a_client_on_a_file_works_or_is_refused(void) { each_number(path); }
 static void a_client_in_memory_works_or_is_refused(void) { each_number(NULL); }
 
 /* header: "no descriptor is free for it or for #tl_client_event_fd" */
-static void the_reason_names_the_event_descriptor(void) {
+static void the_reason_names_descriptors(void) {
   tl_client *client = NULL;
   tl_client_config config = memory_config();
   leave_free(0);
   EXPECT(tl_client_open(&config, &client), TL_E_STORAGE);
   CHECK(setrlimit(RLIMIT_NOFILE, &usual) == 0);
-  CHECK(client == NULL && strstr(tl_last_error(), "event descriptor") != NULL);
+  CHECK(client == NULL && strstr(tl_last_error(), "no file descriptor is left") != NULL);
 }
 
 int main(void) {
   if (!mkdtemp(folder) || getrlimit(RLIMIT_NOFILE, &usual) != 0) return 1;
   snprintf(path, sizeof path, "%s/a.tideline", folder);
+  snprintf(unfinished, sizeof unfinished, "%s-new", path);
   int zero = open("/dev/null", O_RDONLY);
   while ((top = dup(zero)) < 64) continue;
   top++;
   RUN(a_client_on_a_file_works_or_is_refused);
   RUN(a_client_in_memory_works_or_is_refused);
-  RUN(the_reason_names_the_event_descriptor);
+  RUN(the_reason_names_descriptors);
   rmdir(folder);
   return report("descriptors");
 }

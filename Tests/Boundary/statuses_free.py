@@ -2,6 +2,7 @@
 
 import ctypes
 import json
+import os
 import pathlib
 
 import tideline
@@ -65,6 +66,8 @@ opens("TL_E_MISMATCH", "a log in place of times", existing, capabilities=1 << 6)
 opens("TL_E_INVALID", "numbers, and a log", capabilities=1 << 4 | 1 << 6)
 opens("TL_E_UNSUPPORTED", "`TL_PROFILE_ORDER_NOT_TIME` without numbers", server=1 << 7)
 opens("TL_E_NOT_FOUND", "no file, and `TL_OPEN_EXISTING`", flags=2)
+opens("TL_E_STORAGE", "a pipe has the name that a new file is made under",
+      lambda w: os.mkfifo(w.path + "-new"))
 opens("TL_E_STORAGE", "a folder that is not there", path=f"/{MARK}/{MARK}/{MARK}")
 opens("TL_E_FULL", "a new file on a full disk", fault="the disk is full")
 

@@ -8,7 +8,7 @@ from tideline import _library as c
 from statuses import call, connected, empty, gives
 from status_world import MARK
 from statuses_find import on_client
-from statuses_free import existing
+from statuses_free import existing, opens
 
 ADD, CHANGE, REMOVE = "tl_key_add", "tl_key_change", "tl_key_remove"
 READ, ALL, CODE = "tl_keys_read", "tl_client_keys", "tl_key_code"
@@ -105,6 +105,7 @@ def wiped(w):
 
 reads("TL_OK", "a file that is open", lambda w: w.refilled())
 reads("TL_NONE", "a wiped file", wiped)
+opens("TL_E_NOT_FOUND", "what an interrupted wipe has left, and `TL_OPEN_EXISTING`", wiped, flags=2)
 reads("TL_E_INVALID", "a path with a NUL", path="\0")
 reads("TL_E_NOT_FOUND", "no file")
 reads("TL_E_NOT_OURS", "a file of another program",

@@ -9,6 +9,18 @@ GAP = tideline.MessageFlags.GAP_BEFORE
 
 
 class Gaps(unittest.TestCase):
+    def check_pages(self, window, total, gap):
+        """header: "Where messages may be missing, or in a window are not loaded." """
+        for first in range(total):
+            for count in range(1, total + 1):
+                page = window.page(first, count)
+                rows, found = len(page.messages), [one.before_row for one in page.coverage.gaps]
+                inside = [row for row in found if 0 < first + row < total]
+                self.assertEqual(inside, [gap - first] if first <= gap <= first + rows else [])
+                self.assertEqual(page.coverage.whole, not any(0 < row < rows for row in found))
+                for one in page.coverage.gaps:
+                    self.assertLessEqual(one.low_us, one.high_us)
+
     def test_a_gap_of_stored_messages_is_filled_from_the_cache(self):
         """header: "from the cache where it has them all, otherwise requested" """
         with tideline.Client(user_id="me") as client:
@@ -23,6 +35,7 @@ class Gaps(unittest.TestCase):
             client.disconnected()
             self.assertLess(len(rows.messages), 10)
             gap, = [n for n, row in enumerate(rows.messages) if n and GAP in row.flags]
+            self.check_pages(window, len(rows.messages), gap)
             self.assertTrue(window.fill(gap))
             rows.poll()
             first = int(rows.messages[0].id[1:])

@@ -112,8 +112,11 @@ struct OpeningTests {
   }
 
   @Test func damageToBothCopiesIsDamage() throws {
-    for (offset, resum) in [(44, true), (64 + 8, false), (3990, true), (4010, true), (4090, false)]
-    {
+    let places = [
+      (44, true), (64 + 8, false), (3990, true), (4010, true), (4032, true), (4063, true),
+      (4090, false),
+    ]
+    for (offset, resum) in places {
       let place = Place()
       try made(place)
       patch(place, at: offset, [contents(place.path)[offset] ^ 0xEE], resum: resum)
@@ -153,6 +156,32 @@ struct OpeningTests {
     #expect(place.names == ["cache.db"])
     let mode = try FileManager.default.attributesOfItem(atPath: place.path)[.posixPermissions]
     #expect(mode as? Int == 0o600)
+  }
+
+  /// Protects: what is no file is neither opened nor removed, and the failure says that.
+  @Test(arguments: ["-new", "-wal"]) func whatIsNoFileIsInTheWay(_ end: String) throws {
+    let place = Place()
+    let name = place.path + end
+    for isFolder in [false, true] {
+      #expect(isFolder ? mkdir(name, 0o700) == 0 : mkfifo(name, 0o600) == 0)
+      for _ in 0..<2 {
+        #expect(throws: VaultFailure.inTheWay) { _ = try open(place.path) }
+        #expect(place.names == ["cache.db" + end])
+      }
+      #expect(remove(name) == 0)
+    }
+    // A link is removed, as ever, and what it leads to stays.
+    #expect(mkfifo(place.path("pipe"), 0o600) == 0)
+    #expect(symlink(place.path("pipe"), place.path + "-new") == 0)
+    let vault = try open(place.path)
+    #expect(place.names == ["cache.db", "cache.db-wal", "pipe"])
+    #expect(mkfifo(place.path("copy-new"), 0o600) == 0)
+    #expect(throws: VaultFailure.inTheWay) { _ = try vault.copy(to: place.path("copy")) }
+    vault.close()
+    #expect(mkfifo(place.logPath, 0o600) == 0)
+    #expect(throws: VaultFailure.inTheWay) { _ = try open(place.path) }
+    #expect(remove(place.logPath) == 0)
+    try open(place.path).close()
   }
 
   @Test func aSecondOpenIsLockedInTheProcess() throws {

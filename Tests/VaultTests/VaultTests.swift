@@ -179,7 +179,8 @@ struct VaultTests {
     writer.close()
     try vault.destroy()
     #expect(place.names == ["kept.db"])
-    #expect(throws: VaultFailure.noSlot) { _ = try open(place.path("kept.db")) }
+    #expect(throws: VaultFailure.notFound) { _ = try open(place.path("kept.db"), create: false) }
+    #expect(place.names == [])
     #expect(throws: VaultFailure.io(SQLITE_MISUSE)) { try vault.syncLog() }
     let fresh = try open(place.path)
     #expect(Database(try fresh.connect(.writer)).one("SELECT count(*) FROM sqlite_schema") == "0")

@@ -189,11 +189,13 @@ def main():
     copies = [copy for copy in (data[:4096], data[4096:8192]) if is_sound(copy)]
     if not copies:
         raise SystemExit("damaged, or not ours")
-    header = max(copies, key=lambda copy: struct.unpack_from("<I", copy, 12)[0])
+    header = max(copies, key=lambda copy: (any(copy[64:4064]), struct.unpack_from("<I", copy, 12)))
     if struct.unpack_from("<I", header, 8)[0] != 1:
         raise SystemExit("too new")
+    if not any(header[64:4064]):
+        raise SystemExit("no file")
     units = Units(header, data_key(header, kind, key))
-    if blake(header[:4000], units.keys[3]) != header[4000:4032]:
+    if blake(header[:4000], units.keys[3]) + bytes(32) != header[4000:4064]:
         raise SystemExit("damaged header")
     if path.endswith("-own"):
         with open(target, "wb") as out:

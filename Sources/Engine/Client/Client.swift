@@ -44,7 +44,7 @@ package final class Client: Sendable {
         let core = Core(
           in: store, engine: try SyncEngine(CoreConfig(config), in: store), signal: signal)
         store.accept()
-        store.endCopied()
+        core.endCopied()
         let client = Client(config, core)
         client.logOpening()
         return client
@@ -211,7 +211,8 @@ package final class Client: Sendable {
     }
   }
 
-  /// Milliseconds until the next deadline, -1 for none.
+  /// Milliseconds until the next deadline, -1 for none. A clock that was set back by weeks makes
+  /// more of them than the `int` that `poll` takes.
   package func advance() throws(Failure) -> Int64 {
     do throws(Failure) {
       try core.ensureOpen()
@@ -227,8 +228,10 @@ package final class Client: Sendable {
       return (waitMs: engine.advance(now), nowMs: now.monotonicMs)
     }
     let waitMs = try RetentionService(self).advance(resting: due.waitMs, since: lsn)
-    return try SearchService(self).keepIndex(due.nowMs, before: waitMs)
+    return min(try SearchService(self).keepIndex(due.nowMs, before: waitMs), Self.waitMsMax)
   }
+
+  private static let waitMsMax: Int64 = 2_147_483_647
 
   package var eventDescriptor: Int32 { core.signal.descriptor }
 

@@ -93,6 +93,8 @@ final class Core: Sendable {
     return true
   }
 
+  func endCopied() { engine.withLock { $0.endCopied() } }
+
   func wipe() throws(Failure) {
     try ensureOpen()
     availability.withLock { $0 = .closed }
@@ -158,7 +160,7 @@ final class Core: Sendable {
           engine.memory.asked.now = now
           let later = try SyncEngine(self.config, in: next, after: engine)
           next.accept()
-          next.endCopied()
+          later.endCopied()
           engine = later
         } catch {
           next.refuse()

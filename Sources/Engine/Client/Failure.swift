@@ -12,7 +12,9 @@ package enum Failure: Error, Equatable, Sendable {
   case storage(Int32)
   /// Another name leads to the file.
   case linked
-  /// The system has no descriptor left for the one that tells of news.
+  /// What is no file has a name that the file needs.
+  case inTheWay
+  /// The system has no descriptor left.
   case noDescriptor
   case full(StaticText)
   case key
@@ -72,7 +74,8 @@ extension Failure {
     case .released: "the file was let go of; call tl_client_reacquire first"
     case .storage: "SQLite or the file system refused"
     case .linked: "more than one name leads to the file (a hard link)"
-    case .noDescriptor: "the system gave no event descriptor: too many files are open"
+    case .inTheWay: "a folder, pipe or device has a name that the file needs; move it away"
+    case .noDescriptor: "no file descriptor is left; too many files are open"
     case .key: "this key does not open this file; use one that it was made with or given since"
     case .noSlot: "the file has no key slot of this kind; tl_keys_read names its kinds"
     case .code: "the recovery code has a typing error; compare it with the printed one"

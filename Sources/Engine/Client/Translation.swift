@@ -45,11 +45,15 @@ extension Failure {
     case .tooNew: self = .tooNew("the file is of a later version")
     case .locked: self = .locked
     case .linked: self = .linked
+    case .inTheWay: self = .inTheWay
+    case .noDescriptor: self = .noDescriptor
     case .notFound: self = .notFound("there is no file at path")
     case .exists: self = .invalid("a file, or its log, is at path already")
     case .reserved: self = .invalid("the end of path is that of a file beside another one")
     case .replaced: self = .mismatch("the file is another one than before, or an older copy")
     case .full: self = .noRoomOnDisk
+    case .fullAfterChange:
+      self = .full("the disk is full; the keys were changed, in one of two copies of the header")
     case .io(let code): self = .storage(code)
     }
   }

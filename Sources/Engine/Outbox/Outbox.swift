@@ -27,8 +27,9 @@ struct Outbox {
   private(set) var permille: [UInt64: UInt32] = [:]
   /// Conversations that the server does not know yet, by the names they have here.
   private var unmade: Set<[UInt8]> = []
-  /// Requests that have ended while the store could not be written.
-  private var loose: Set<UInt64> = []
+  /// What the store could not take: requests that have ended, and operations in a copy of a file
+  /// that its original may have sent.
+  private var unwritten = (ends: Set<UInt64>(), sends: [UInt64]())
   /// The host has said that nothing of an earlier connection reaches the server any more.
   private(set) var isFormerDead = false
   /// Whether the last request out was an operation's, where there is room for one.
@@ -71,7 +72,7 @@ struct Outbox {
     checks[seq] = nil
     permille[seq] = nil
     firstSentMs[seq] = nil
-    loose.remove(seq)
+    unwritten.ends.remove(seq)
   }
 
   func operation(_ seq: UInt64) -> OpenOperation? {
@@ -150,14 +151,19 @@ struct Outbox {
     return mustSeal
   }
 
-  // MARK: Ends that are not written yet
+  // MARK: What is not written yet
 
   /// A request has ended, and the store could not be written.
-  mutating func noteLoose(_ seq: UInt64) { loose.insert(seq) }
+  mutating func noteLoose(_ seq: UInt64) { unwritten.ends.insert(seq) }
 
-  mutating func endLoose(_ seq: UInt64) { loose.remove(seq) }
+  mutating func endLoose(_ seq: UInt64) { unwritten.ends.remove(seq) }
 
-  var looseEnds: [UInt64] { Array(loose).ascending() }
+  var looseEnds: [UInt64] { Array(unwritten.ends).ascending() }
+
+  /// That the original of a copy may have sent these could not be written.
+  mutating func leaveUnnoted(_ all: [UInt64]) { unwritten.sends = all }
+
+  var unnoted: [UInt64] { unwritten.sends }
 
   // MARK: Looks at the server
 

@@ -43,35 +43,12 @@ extension SyncEngine {
         }
       }
     } catch {
-      // What was not noted would be sent twice.
-      if store.isCopied { throw error }
       try recoverLater(open, error)
     }
     for operation in outbox.open
     where operation.state == .unknown && operation.verb == .sendMessage {
       outbox.check(operation.seq)
     }
-  }
-
-  /// The file is a copy: the client of the original may have sent since what waits here, so it is
-  /// looked for before it is sent.
-  private func noteMaybeSent(_ seq: UInt64, _ tx: WriteTransaction) throws(StoreFailure) {
-    guard var record = try tx.operation(seq) else { return }
-    if record.firstSent == nil {
-      // Not before it was made, and by whom is not known.
-      record.firstSent = SendStamp(atUs: record.atUs == 0 ? nil : record.atUs, by: -1)
-    }
-    if record.verb == .sendMessage, record.sentAfter == nil {
-      record.sentAfter = try sentAfter(record.cid, tx)
-    }
-    record.attempts = max(record.attempts, 1)
-    // All at once, since one page may hold them all and shows each as new once only.
-    if record.verb == .sendMessage, record.waits == .nothing, record.depends == 0,
-      !isRepeatable(record)
-    {
-      record.state = .unknown
-    }
-    try tx.operationTable.saveOperation(record)
   }
 
   /// A send that goes out now will stand above this: a time, or a number.
@@ -92,6 +69,9 @@ extension SyncEngine {
     for operation in outbox.open where operation.state == .inFlight {
       outbox.noteLoose(operation.seq)
     }
+    guard store.isCopied else { return }
+    outbox.leaveUnnoted(
+      outbox.open.filter { $0.state == .queued && $0.verb.isNew }.map(\.seq))
   }
 
   /// Who reads what the user did.

@@ -25,6 +25,7 @@ extension SyncEngine {
   /// Sends what has its turn. Where one request at a time goes out, a screen that waits
   /// gets every second one.
   func sendOperations(_ now: Instant) {
+    guard noteLate(now) else { return }
     endLoose(now)
     if !outbox.checks.isEmpty { runChecks(now) }
     guard !outbox.open.isEmpty else { return }
@@ -168,6 +169,58 @@ extension SyncEngine {
       isOfAccount: config.profile.idempotencyScope == .account,
       knownUs: config.profile.isPlanted(.expiredSendRepeated) ? 0 : config.profile.idempotencyUs,
       timeoutMs: tracker.pacing.timeoutMs)
+  }
+
+  // MARK: In a copy of a file
+
+  /// The file is an original from now on, unless what a copy needs is not written yet.
+  func endCopied() {
+    if outbox.unnoted.isEmpty { store.endCopied() }
+  }
+
+  /// Notes what the opening of a copy could not, as on a full disk. False where it still cannot:
+  /// what went out then would be there twice.
+  func noteLate(_ now: Instant) -> Bool {
+    let late = outbox.unnoted
+    if late.isEmpty { return true }
+    do throws(StoreFailure) {
+      try commit { tx throws(StoreFailure) in
+        for seq in late { try noteMaybeSent(seq, tx) }
+      }
+    } catch {
+      return false
+    }
+    outbox.leaveUnnoted([])
+    let fromMs = now.monotonicMs &+ tracker.pacing.timeoutMs
+    for seq in late {
+      guard let operation = outbox.operation(seq), operation.state == .unknown,
+        operation.verb == .sendMessage
+      else { continue }
+      outbox.check(seq, notBeforeMs: tracker.isUp ? fromMs : nil)
+    }
+    endCopied()
+    return true
+  }
+
+  /// The file is a copy: the client of the original may have sent since what waits here, so it is
+  /// looked for before it is sent.
+  func noteMaybeSent(_ seq: UInt64, _ tx: WriteTransaction) throws(StoreFailure) {
+    guard var record = try tx.operation(seq), record.state == .queued else { return }
+    if record.firstSent == nil {
+      // Not before it was made, and by whom is not known.
+      record.firstSent = SendStamp(atUs: record.atUs == 0 ? nil : record.atUs, by: -1)
+    }
+    if record.verb == .sendMessage, record.sentAfter == nil {
+      record.sentAfter = try sentAfter(record.cid, tx)
+    }
+    record.attempts = max(record.attempts, 1)
+    // All at once, since one page may hold them all and shows each as new once only.
+    if record.verb == .sendMessage, record.waits == .nothing, record.depends == 0,
+      !isRepeatable(record)
+    {
+      record.state = .unknown
+    }
+    try tx.operationTable.saveOperation(record)
   }
 
   // MARK: Without an answer

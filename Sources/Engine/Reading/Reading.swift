@@ -101,14 +101,18 @@ struct Reading {
       }
       let shown = items.prefix(found.count)
       let confirmed = shown.firstIndex { $0.position.isPending } ?? shown.count
-      let completeness = Completeness(
-        spans: spans, poisoned: poisoned, count: confirmed, goesOlder: true, anchor: nil,
+      let list = screen.list
+      let next = list[first &+ confirmed]?.position
+      var completeness = Completeness(
+        spans: spans, poisoned: poisoned, count: confirmed, goesOlder: true, anchor: next,
         reachedLimit: true
       ) { items[$0].position }
+      completeness.split(
+        before: (0...shown.count).filter { list[first &+ $0]?.splitBefore ?? false },
+        count: shown.count
+      ) { list[first &+ $0]?.position ?? .max }
       var coverage = Coverage(completeness)
       try setGapTimes(&coverage, gaps: completeness.gaps, of: record)
-      coverage.gaps.removeAll { $0.beforeRow > shown.count }
-      if shown.dropFirst().contains(where: \.splitBefore) { coverage.whole = false }
       coverage.staleCount = stale
       try fill(&coverage, record, first: confirmed > 0 ? items[0].position : nil)
       return MessagePage(conversation: record.id, page: found, coverage: coverage)

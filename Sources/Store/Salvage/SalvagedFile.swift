@@ -28,6 +28,8 @@ package final class SalvagedFile: Sendable {
 
     func step() throws(StoreFailure) {
       guard let target, try salvage.step() else { return }
+      // Closing does this as well, and says nothing where it fails, as on a full disk.
+      try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
       connection.close()
       do throws(VaultFailure) { try target.finish() } catch { throw StoreFailure(error) }
       // The new file may be opened while the work is still there.

@@ -107,6 +107,8 @@ extension MessageStore {
     _ rotation: VaultRotation, of vault: Vault, _ writer: inout Writer
   ) throws(StoreFailure) {
     var failure: VaultFailure?
+    // A read that was kept open would keep the log from being written back.
+    writer.connection?.rollBack()
     do throws(VaultFailure) {
       switch try rotation.finish({
         writer.connection?.close()

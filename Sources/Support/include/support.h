@@ -23,9 +23,9 @@ sqlite3_destructor_type tideline_transient(void);
  *
  * Returns a descriptor of 3 or more; -1 where the file cannot be opened; -2 where it is locked, or
  * somebody has put another file than that of `device` and `inode` in its place; -3 where the lock
- * failed. On a system without such locks there is none.
+ * failed; -4 where no descriptor is left. On a system without such locks there is none.
  */
-int tideline_lock_file(const char *path, uint64_t device, uint64_t inode);
+int tideline_lock_file(const char *path, uint64_t device, uint64_t inode, int reads_only);
 
 /**
  * Reads the beginning of a file by a descriptor that this process has open for reading already; its
@@ -41,6 +41,9 @@ int64_t tideline_read_held(uint64_t device, uint64_t inode, uint8_t *out, size_t
  */
 int64_t tideline_read_start(
     const char *path, uint64_t device, uint64_t inode, uint8_t *out, size_t size);
+
+/** 0 where no file can be opened, since the process or the system has no descriptor left. */
+int tideline_has_descriptor(void);
 
 /** 1 where somebody has locked the file at `path` so. It is opened for reading only. */
 int tideline_is_locked(const char *path);

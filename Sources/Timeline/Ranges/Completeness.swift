@@ -17,7 +17,7 @@ package struct Completeness: Equatable, Sendable {
 
   package private(set) var gaps: [Gap]
   /// Nothing is missing between the first and the last row.
-  package let isWhole: Bool
+  package private(set) var isWhole: Bool
   package let stop: Stop
 
   /// The same for `count` rows whose places are made only where they are asked: mostly nothing
@@ -38,6 +38,21 @@ package struct Completeness: Equatable, Sendable {
         beforeRow: gap.beforeRow == 2 ? count : gap.beforeRow, low: gap.low, high: gap.high,
         isQuarantined: gap.isQuarantined)
     }
+  }
+
+  /// Takes in rows of a screen, of `count`, before which messages are not loaded, though they may
+  /// be stored. `place` also knows the rows beside them.
+  package mutating func split(before rows: [Int], count: Int, place: (Int) -> Position) {
+    for row in rows {
+      let index = gaps.firstIndex { $0.beforeRow >= row } ?? gaps.count
+      if index < gaps.count, gaps[index].beforeRow == row { continue }
+      let (low, high) = (place(row - 1), place(row))
+      let gap = Gap(
+        beforeRow: row, low: low.isPending ? .max : low.successor,
+        high: high.isPending ? .max : high, isQuarantined: false)
+      gaps.insert(gap, at: index)
+    }
+    if rows.contains(where: { $0 > 0 && $0 < count }) { isWhole = false }
   }
 
   /// - Parameters:

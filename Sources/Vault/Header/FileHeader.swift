@@ -62,9 +62,19 @@ struct FileHeader: Equatable {
       && Words.get(bytes, 40) == FileFormat.cipher
   }
 
-  /// True when the header is the one that was written with these keys.
+  /// True when the header is the one that was written with these keys. What lies behind the keyed
+  /// sum is covered by no key, so it has to be zero.
   func isAuthentic(_ keys: KeyMemory) -> Bool {
     Array(bytes[Self.macOffset..<Self.macEnd]) == keyedSum(keys)
+      && bytes[Self.macEnd..<Self.sumOffset].allSatisfy { $0 == 0 }
+  }
+
+  /// True when a wipe wrote it: nothing is left by which a key would open the file.
+  var isWiped: Bool { bytes[Self.slotsOffset..<Self.sumOffset].allSatisfy { $0 == 0 } }
+
+  /// True when `other` is taken before this one. A wipe that overwrote one copy has not ended.
+  func yields(to other: FileHeader) -> Bool {
+    isWiped == other.isWiped ? sequence < other.sequence : isWiped
   }
 
   /// The same header with every key slot empty: no key opens it any more.

@@ -41,8 +41,7 @@ final class HeaderCopies: Sendable {
     try state.withLock { (state) throws(VaultFailure) in
       guard let header = state.header else { throw .io(SQLITE_MISUSE) }
       let next = try make(header)
-      let first = state.stale ?? HeaderFile.places[0]
-      let second = HeaderFile.places[first == HeaderFile.places[0] ? 1 : 0]
+      let (first, second) = Self.order(state)
       state.stale = first
       do throws(VaultFailure) {
         try write(next, first)
@@ -57,14 +56,22 @@ final class HeaderCopies: Sendable {
     }
   }
 
-  /// Overwrites every key slot in both copies, so that no key opens the file.
+  /// Overwrites every key slot in both copies, so that no key opens the file. One after the other:
+  /// a kill between them leaves the file as it was.
   func wipe() throws(VaultFailure) {
     try state.withLock { (state) throws(VaultFailure) in
       guard let header = state.header?.withoutSlots() else { throw .io(SQLITE_MISUSE) }
+      let (first, second) = Self.order(state)
       state.header = nil
-      for place in HeaderFile.places { try file.write(header.bytes, at: place) }
-      try file.sync()
+      try write(header, first)
+      try write(header, second)
     }
+  }
+
+  /// Where the two copies lie, the one that is not needed first.
+  private static func order(_ state: State) -> (first: Int64, second: Int64) {
+    let first = state.stale ?? HeaderFile.places[0]
+    return (first, HeaderFile.places[first == HeaderFile.places[0] ? 1 : 0])
   }
 
   /// A copy could not be written, or not be synced. Where the old header cannot take its place

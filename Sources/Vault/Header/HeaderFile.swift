@@ -20,9 +20,10 @@ enum HeaderFile {
 
   static let places: [Int64] = [0, Int64(FileFormat.copyBytes)]
 
-  /// Reads both copies and opens the newer one that is whole.
-  static func open(_ file: BaseFile, _ config: VaultConfig) throws(VaultFailure) -> Opened {
+  /// Reads both copies and opens the newer one that is whole; nil where a wipe has emptied them.
+  static func open(_ file: BaseFile, _ config: VaultConfig) throws(VaultFailure) -> Opened? {
     let (newest, broken) = try newest(of: file.read(FileFormat.pagesOffset, at: 0))
+    if newest.isWiped { return nil }
     let keys: KeyMemory
     if let kept = config.kept {
       guard kept.fileId == newest.fileId else { throw .replaced }
@@ -36,7 +37,7 @@ enum HeaderFile {
       unsafe keys.take(content: box.content)
     }
     let flagged = newest.flags & HeaderFlag.initialized != 0
-    let least = Int64(FileFormat.pagesOffset + FileFormat.pageBytes)
+    let least = config.readsOnly ? 0 : Int64(FileFormat.pagesOffset + FileFormat.pageBytes)
     let size = try file.size()
     guard flagged && size >= least else { throw .damaged }
     return Opened(header: newest, keys: keys, broken: broken)
@@ -59,7 +60,7 @@ enum HeaderFile {
         isLater = isLater || copy.version > 0
         continue
       }
-      if let newest, newest.sequence >= copy.sequence { continue }
+      if let newest, !newest.yields(to: copy) { continue }
       newest = copy
     }
     guard isOurs else { throw .notOurs }
@@ -107,7 +108,9 @@ enum HeaderFile {
       return unsafe tideline_read_start(
         path, identity.device, identity.inode, &bytes, bytes.count)
     }
-    guard got >= 0 else { throw .io(SQLITE_CANTOPEN) }
+    guard got >= 0 else {
+      throw Vault.failure(fromSQLite: SQLITE_CANTOPEN) ?? .io(SQLITE_CANTOPEN)
+    }
     return Array(bytes.prefix(Int(truncatingIfNeeded: got)))
   }
 
@@ -141,15 +144,21 @@ extension HeaderFile {
       guard case .missing = try FileStatus(path: path) else { return }
       let name = unfinishedName(path)
       let (file, hold) = try unsafe claimed(base, name)
-      try file.truncate()
-      for place in places { try file.write(content.header.bytes, at: place) }
-      try file.write(content.first, at: Int64(FileFormat.pagesOffset))
-      try file.sync()
-      // A log that lies there belongs to a file that is gone; no key opens it.
-      try unsafe remove(base, path + "-wal")
-      try makePrivate(name)
-      _ = try publish(name, as: path)
-      try unsafe remove(base, name)
+      do throws(VaultFailure) {
+        try file.truncate()
+        for place in places { try file.write(content.header.bytes, at: place) }
+        try file.write(content.first, at: Int64(FileFormat.pagesOffset))
+        try file.sync()
+        // A log that lies there belongs to a file that is gone; no key opens it.
+        try unsafe remove(base, path + "-wal")
+        try makePrivate(name)
+        _ = try publish(name, as: path)
+        try unsafe remove(base, name)
+      } catch {
+        if !file.hasMoved { unsafe discard(base, name) }
+        withExtendedLifetime(hold) {}
+        throw error
+      }
       made &+= 1
       withExtendedLifetime(hold) {}
     }
@@ -164,7 +173,8 @@ extension HeaderFile {
       var claim: FileClaim?
       // What another name leads to as well is that one's.
       var isShared = isLink(name)
-      if case .file(let identity, _, let names) = try FileStatus(path: name) {
+      let status = try FileStatus(path: name)
+      if case .file(let identity, _, let names) = status {
         // Before it is opened: closing it again would drop the locks of a vault of this process.
         claim = FileClaim(identity)
         if claim == nil { throw .locked }
@@ -174,15 +184,51 @@ extension HeaderFile {
         try unsafe remove(base, name)
         continue
       }
-      let file = try unsafe BaseFile(base, name, create: true)
-      guard let identity = try FileStatus(path: name).identity else { continue }
-      if claim?.identity != identity { claim = FileClaim(identity) }
-      guard let claim else { throw .locked }
-      let lock = try FileLock(name, identity)
-      try file.claim()
-      if !file.hasMoved { return (file, .file(claim, lock)) }
+      // It is not the library's to remove, and to open it may do anything.
+      if status == .other { throw .inTheWay }
+      do throws(VaultFailure) {
+        if let taken = try unsafe take(base, name, claim) { return taken }
+      } catch {
+        if status == .missing { unsafe removeEmpty(base, name) }
+        throw error
+      }
     }
     throw .locked
+  }
+
+  /// Opens and locks the unfinished file; nil where another one took its name meanwhile.
+  private static func take(
+    _ base: SQLiteVFS, _ name: String, _ claim: FileClaim?
+  ) throws(VaultFailure) -> (file: BaseFile, hold: FileHold)? {
+    let file = try unsafe BaseFile(base, name, create: true)
+    guard let identity = try FileStatus(path: name).identity else { return nil }
+    guard let claim = claim?.identity == identity ? claim : FileClaim(identity) else {
+      throw .locked
+    }
+    let lock = try FileLock(name, identity)
+    try file.claim()
+    return file.hasMoved ? nil : (file, .file(claim, lock))
+  }
+
+  /// Removes the file that `take` has made and could not lock, as where no descriptor was left. It
+  /// is closed by now, which leaves one for its lock.
+  private static func removeEmpty(_ base: SQLiteVFS, _ name: String) {
+    do throws(VaultFailure) {
+      guard case .file(let identity, size: 0, names: 1) = try FileStatus(path: name),
+        let claim = FileClaim(identity)
+      else { return }
+      let lock = try FileLock(name, identity)
+      unsafe discard(base, name)
+      withExtendedLifetime((claim, lock)) {}
+    } catch {
+      // Somebody else has it by now.
+    }
+  }
+
+  private static func discard(_ base: SQLiteVFS, _ name: String) {
+    do throws(VaultFailure) { try unsafe remove(base, name) } catch {
+      // The next file that is made under that name makes it anew.
+    }
   }
 
   private static func isLink(_ name: String) -> Bool {

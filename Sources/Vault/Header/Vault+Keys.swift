@@ -44,17 +44,27 @@ extension Vault {
     _ wanted: Int?, _ make: (FileHeader) throws(VaultFailure) -> PreparedSlot?
   ) throws(VaultFailure) -> Int {
     guard let core else { throw .io(SQLITE_MISUSE) }
-    var changed = 0
-    try core.copies.change { (header) throws(VaultFailure) in
-      for number in 0..<FileHeader.slotCount {
-        let isWanted = wanted.map { $0 == number } ?? true
-        guard isWanted, header.slot(number).isEmpty == (wanted == nil) else { continue }
-        changed = number
-        return try header.with(make(header), at: number, keys: core.keys)
+    var changed: (number: Int, header: FileHeader)?
+    do throws(VaultFailure) {
+      try core.copies.change { (header) throws(VaultFailure) in
+        for number in 0..<FileHeader.slotCount {
+          let isWanted = wanted.map { $0 == number } ?? true
+          guard isWanted, header.slot(number).isEmpty == (wanted == nil) else { continue }
+          let next = try header.with(make(header), at: number, keys: core.keys)
+          changed = (number, next)
+          return next
+        }
+        throw wanted == nil ? .slotsFull : .noSuchSlot
       }
-      throw wanted == nil ? .slotsFull : .noSuchSlot
+    } catch {
+      // A full disk took one copy and not the other, and the next opening takes that one.
+      let holds = changed != nil && core.copies.current == changed?.header
+      guard error == .full, holds else { throw error }
+      renewOwnHeader()
+      throw .fullAfterChange
     }
+    guard let changed else { throw .io(SQLITE_MISUSE) }
     renewOwnHeader()
-    return changed
+    return changed.number
   }
 }

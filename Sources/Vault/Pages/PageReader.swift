@@ -16,13 +16,13 @@ package final class PageReader {
   /// Pages of the database.
   package private(set) var count = 0
 
-  init(_ core: VaultCore, logPath: String) throws(VaultFailure) {
+  init(_ core: VaultCore, logPath: String, readsOnly: Bool = false) throws(VaultFailure) {
     self.core = core
     var log: BaseFile?
     if case .name = core.hold {
       log = try unsafe BaseFile(core.base, logPath, create: true)
     } else if case .file = try FileStatus(path: logPath) {
-      log = try unsafe BaseFile(core.base, logPath, create: false)
+      log = try unsafe BaseFile(core.base, logPath, create: false, readsOnly: readsOnly)
     }
     self.log = log
     try begin()

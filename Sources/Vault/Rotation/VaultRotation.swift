@@ -133,7 +133,13 @@ internal import Synchronization
     let path = vault.filePath
     do throws(VaultFailure) {
       guard try copy(-1) else { throw .io(SQLITE_ERROR) }
+      let writer = unsafe source
       closeConnections()
+      // Closing does this as well, and says nothing where it fails, as on a full disk.
+      let result = unsafe sqlite3_wal_checkpoint_v2(
+        writer, "main", SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
+      let isDone = [SQLITE_OK, SQLITE_BUSY, SQLITE_LOCKED].contains(result & 0xFF)
+      if !isDone { throw Self.failure(result) }
       try core.mainFile.sync()
       close()
       // The log is written back, and gone: the new file must not find one.

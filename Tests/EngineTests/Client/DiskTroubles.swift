@@ -59,6 +59,53 @@ import Testing
     #expect(world.served() == ["two"])
   }
 
+  /// Protects: a backup with a message that waits can be read on a full disk. The message is looked
+  /// for before it is sent, once there is room to write that down, also after another opening.
+  // header: "On a full disk a file opens and can be read."
+  @Test(arguments: [false, true]) func aBackupCanBeReadOnAFullDisk(_ opensAgain: Bool) throws {
+    let folder = try TrapsRestart.Folder()
+    let disk = FaultVFS()
+    let world = try world(folder, disk)
+    try world.disconnect()
+    let said = try world.say("hello")
+    let before = try world.seen().map(\.text)
+    let copy = folder.path + "/copy.tide"
+    let work = try Backup(world.client).start(copy)
+    while try !work.step(milliseconds: 0).isDone {}
+    try world.connect()
+    try world.run()
+    #expect(world.served() == ["hello"])
+    world.client.close()
+    world.advance(ms: 130_000)
+    world.config.file = .path(copy, key: folder.storePath.key, create: false, strict: true)
+    disk.fillDisk()
+    for _ in 0...(opensAgain ? 1 : 0) {
+      world.client.close()
+      world.client = try Client.open(world.config)
+      #expect(try world.seen().map(\.text) == before)
+      #expect(try world.standing(said.operation) == .queued)
+      try world.connect()
+      while let next = try? world.client.nextFrame() {
+        #expect(!String(decoding: next.bytes, as: UTF8.self).contains("send_message"))
+      }
+      try world.disconnect()
+    }
+    disk.fillDisk(false)
+    try world.connect()
+    try world.run()
+    try world.wait(ms: 120_000)
+    #expect(world.served() == ["hello"])
+    #expect(try world.standing(said.operation) == .done)
+    // It is no copy any more, so what waits is sent at once.
+    try world.disconnect()
+    try world.say("later")
+    world.client.close()
+    world.client = try Client.open(world.config)
+    try world.connect()
+    try world.run()
+    #expect(world.served() == ["hello", "later"])
+  }
+
   /// Protects: a disk that cannot read is never told as damage by a client.
   @Test func aReadThatFailsIsNeverDamage() throws {
     let folder = try TrapsRestart.Folder()

@@ -115,6 +115,19 @@ import Testing
     #expect(ids.count == 1_000 && Set(ids).count == 1_000)
   }
 
+  /// Protects: a host's clock that went back by weeks makes no wait that `poll` takes for another.
+  // header: "Time until the next deadline, -1 for none; fits `poll`."
+  @Test func theWaitFitsPollAfterTheClockWasSetBack() throws {
+    let world = try World()
+    try world.connect()
+    _ = try world.client.sync(SyncRequest(conversation: Array("room".utf8)))
+    let frame = try #require(try world.client.nextFrame())
+    _ = try world.client.frameSent(frame.id)
+    world.clock.move(ms: -60 * 86_400_000)
+    let waitMs = try world.client.advance()
+    #expect(waitMs > 0 && waitMs <= Int64(Int32.max))
+  }
+
   /// The server never answers marks and answers all else: they are tried again within a minute
   /// and a half, however often they were lost.
   @Test func lostMarksAreTriedAgainSoon() throws {
