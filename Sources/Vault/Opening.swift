@@ -42,9 +42,13 @@ struct Opening {
     let path = StorageVFS.add(session)
     do throws(VaultFailure) {
       let file = try unsafe BaseFile(base, path, create: true)
-      var found = try HeaderFile.isUnfinished(file) ? nil : HeaderFile.open(file, config)
+      let isUnfinished = try HeaderFile.isUnfinished(file)
+      var found = try isUnfinished ? nil : HeaderFile.open(file, config)
       let isMade = found == nil
       if isMade {
+        if !isUnfinished {
+          try unsafe OwnFile.destroy(base, path + OwnFile.suffix, isNamed: true)
+        }
         guard config.create else { throw .notFound }
         try unsafe HeaderFile.make(base, file, log: path + "-wal", config.key)
         found = try HeaderFile.open(file, config)
@@ -87,6 +91,7 @@ struct Opening {
     guard names <= (isLeftOver ? 2 : 1) else { throw .linked }
     guard let opened = try HeaderFile.open(file, config) else {
       if config.readsOnly { throw .notFound }
+      try unsafe OwnFile.destroy(base, path + OwnFile.suffix, isNamed: false)
       try unsafe HeaderFile.remove(base, path + "-wal")
       if isLeftOver { try unsafe HeaderFile.remove(base, HeaderFile.unfinishedName(path)) }
       try unsafe HeaderFile.remove(base, path)

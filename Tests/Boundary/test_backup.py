@@ -1,5 +1,6 @@
 """Backups from Python: a copy beside writes, a process that is killed, and what is refused."""
 
+import hashlib
 import json
 import pathlib
 import signal
@@ -212,6 +213,35 @@ class Salvage(unittest.TestCase):
             self.saved(target, account="another")
         names = sorted(one.name for one in self.folder.iterdir())
         self.assertEqual(names, ["eva.tideline", "eva.tideline-own"])
+
+
+class OwnWork(unittest.TestCase):
+    """What lies beside the file: operations and drafts, kept twice."""
+
+    setUp, open, filled = Backup.setUp, Backup.open, Salvage.filled
+
+    def test_it_outlives_the_file(self):
+        sent, _ = self.filled()
+        self.file.unlink()
+        with self.open() as client:
+            self.assertEqual([one.id for one in client.operations()], [sent])
+            self.assertEqual(client.conversation("c").draft, b"a draft")
+
+    def test_an_interrupted_wipe_gives_nothing_back(self):
+        """Killed when the header was wiped, and what lies beside the file was not."""
+        self.filled()
+        own = pathlib.Path(f"{self.file}-own")
+        changed = bytearray(self.file.read_bytes())
+        for place in (0, 4_096):
+            changed[place + 64:place + 4_064] = bytes(4_000)
+            changed[place + 4_064:place + 4_096] = hashlib.blake2b(
+                changed[place:place + 4_064], digest_size=32).digest()
+        self.file.write_bytes(changed)
+        self.assertTrue(own.exists())
+        with self.open() as client:
+            self.assertFalse(own.exists())
+            self.assertEqual(client.operations(), [])
+            self.assertIsNone(client.conversation("c"))
 
 
 class Check(unittest.TestCase):

@@ -169,10 +169,8 @@ extension Vault {
     guard let core else { throw .io(SQLITE_MISUSE) }
     if isFile {
       _ = unsafe unlink(HeaderFile.unfinishedName(ownPath))
-      guard try FileStatus(path: ownPath).identity != nil else { return }
     }
-    try wipeSlots(of: try unsafe BaseFile(core.base, ownPath, create: core.isNamed))
-    try unsafe HeaderFile.remove(core.base, ownPath)
+    try unsafe OwnFile.destroy(core.base, ownPath, isNamed: core.isNamed)
   }
 
   /// One of another data key is to be opened by no key once it has no name.
@@ -180,10 +178,22 @@ extension Vault {
     guard let core, try FileStatus(path: ownPath).identity != nil else { return }
     let file = try unsafe BaseFile(core.base, ownPath, create: false)
     let start = try file.read(FileHeader.slotsOffset, at: 0)
-    if !start.dropFirst(16).starts(with: core.fileId) { try wipeSlots(of: file) }
+    if !start.dropFirst(16).starts(with: core.fileId) { try OwnFile.wipeSlots(of: file) }
+  }
+}
+
+extension OwnFile {
+  /// Makes what has this name unreadable for every key, and removes it. An opening that ends a wipe
+  /// does so too: what was wiped must not be put back.
+  static func destroy(
+    _ base: SQLiteVFS, _ path: String, isNamed: Bool
+  ) throws(VaultFailure) {
+    if !isNamed, try FileStatus(path: path).identity == nil { return }
+    try wipeSlots(of: try unsafe BaseFile(base, path, create: isNamed))
+    try unsafe HeaderFile.remove(base, path)
   }
 
-  private func wipeSlots(of file: BaseFile) throws(VaultFailure) {
+  fileprivate static func wipeSlots(of file: BaseFile) throws(VaultFailure) {
     let slots = FileHeader.slotsOffset
     guard try file.size() > Int64(slots) else { return }
     let zeros = [UInt8](repeating: 0, count: FileFormat.copyBytes - slots)
