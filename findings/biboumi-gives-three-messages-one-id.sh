@@ -2,8 +2,9 @@
 # biboumi 9.0 (Debian bookworm, 9.0-5+b1), a gateway of XMPP to IRC, with ngIRCd 26.1 (Debian
 # bookworm, 26.1-1+deb12u1). The script stands in for the XMPP server.
 #
-# Guess: each message that the gateway sends to its user has a `stanza-id` (XEP-0359) of its own, and
-# a text that is too long for a line of IRC comes back whole, or as messages with ids of their own.
+# Guess: each message that the gateway sends to its user has a `stanza-id` (XEP-0359) of its own,
+# and a text that is too long for a line of IRC comes back whole, or as messages with ids of their
+# own.
 # Guess: the archive of the room (XEP-0313) gives a message with its `id` and `origin-id`.
 # Seen: a text of 900 bytes comes back as three messages, each with a part of the text, all with one
 # `id`, one `origin-id` and one `stanza-id`: who takes an id for a repetition shows the first part.
@@ -115,7 +116,8 @@ ask("c2", HOST, f'<command {command} sessionid="{form.get("sessionid")}" action=
         f'<field var="{name}"><value>{value}</value></field>'
         for name, value in (("ports", IRC), ("tls_ports", ""), ("throttle_limit", -1))) +
     '</x></command>')
-send(f'<presence from="{EVA}" to="{ROOM}/eva"><x xmlns="http://jabber.org/protocol/muc"/></presence>')
+send(f'<presence from="{EVA}" to="{ROOM}/eva">'
+     '<x xmlns="http://jabber.org/protocol/muc"/></presence>')
 until(lambda each: each.find("{*}subject") is not None)
 
 names = {}

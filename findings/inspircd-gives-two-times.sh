@@ -4,11 +4,11 @@
 # Guess: the history that a channel replays has the `time` and `msgid` (IRCv3) that each message had
 # when it was said: a client that has it already finds it by either.
 # Guess: only a client that knows history, by the capabilities `batch` and `server-time`, gets it.
-# Seen: the `msgid` is the same. The `time` is not: live it has milliseconds, in the history they are
-# 000, so the copy looks up to a second older. A client that compares times and texts shows the
+# Seen: the `msgid` is the same. The `time` is not: live it has milliseconds, in the history they
+# are 000, so the copy looks up to a second older. A client that compares times and texts shows the
 # message twice; one that sorts by time puts what was said within that second before it.
-# Seen: a client without these capabilities gets the lines as if they were said now, behind a notice:
-# a bot answers them again with each join.
+# Seen: a client without these capabilities gets the lines as if they were said now, behind a
+# notice: a bot answers them again with each join.
 set -eu
 folder=$(mktemp -d)
 server=

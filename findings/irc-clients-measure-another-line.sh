@@ -3,8 +3,9 @@
 #
 # Guess: irc, which raises `MessageTooLong`, raises it for a text whose end would not arrive.
 # Guess: pydle, which divides a long text, divides it so that each part fits into a line of IRC.
-# Seen: irc measures the line that it sends. The server puts the sender's address in front, so a text
-# that is shorter by less than this address is sent without an error and arrives without its end.
+# Seen: irc measures the line that it sends. The server puts the sender's address in front, so a
+# text that is shorter by less than this address is sent without an error and arrives without its
+# end.
 # Seen: pydle counts letters where IRC counts bytes. 400 letters of two bytes make one line that is
 # too long, and the server ends the connection: the text is lost, with all that waits behind it, and
 # a bot that sends it again after the reconnect loses each connection.

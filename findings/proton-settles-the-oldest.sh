@@ -5,11 +5,11 @@
 # of `settle` says, all that are not settled.
 # Guess: of a sender whose connection is lost, and made anew by Proton itself, what was under way is
 # sent again, or reported by `on_released`, so that the program can send it again.
-# Seen: `reject()` and `accept()` settle the oldest that is not settled. Who receives two and rejects
-# the second has rejected the first, and the next `accept()` is for the second.
-# Seen: Proton opens the link again and goes on with what is sent next. What was under way is neither
-# sent again nor reported. An outbox has to look by itself, in `on_disconnected`, which of its
-# deliveries have no outcome.
+# Seen: `reject()` and `accept()` settle the oldest that is not settled. Who receives two and
+# rejects the second has rejected the first, and the next `accept()` is for the second.
+# Seen: Proton opens the link again and goes on with what is sent next. What was under way is
+# neither sent again nor reported. An outbox has to look by itself, in `on_disconnected`, which of
+# its deliveries have no outcome.
 set -eu
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

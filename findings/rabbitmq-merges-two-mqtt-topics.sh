@@ -4,10 +4,10 @@
 # Guess: a message comes with the topic that it was published to, and only to subscriptions of that
 # topic: `room/a.b` and `room/a/b` are two topics, as they are in Mosquitto.
 # Guess: the retained message of each topic is kept apart.
-# Seen: the server makes `.` of each `/`, as AMQP has it, and `/` of each `.` on the way out. The two
-# topics are one: what is published to either goes to readers of both, as `room/a/b`, and the second
-# retained message replaces the first. Who reads `room/a.b` is given a topic that he never named:
-# paho-mqtt finds no callback for it. Names of rooms and users with dots need an escape.
+# Seen: the server makes `.` of each `/`, as AMQP has it, and `/` of each `.` on the way out. The
+# two topics are one: what is published to either goes to readers of both, as `room/a/b`, and the
+# second retained message replaces the first. Who reads `room/a.b` is given a topic that he never
+# named: paho-mqtt finds no callback for it. Names of rooms and users with dots need an escape.
 set -eu
 folder=$(mktemp -d)
 names=''

@@ -2,8 +2,8 @@
 # slidge 0.4.2 (PyPI, for gateways of XMPP to other networks), slixmpp 1.17.0. The script has a
 # gateway of its own, to a network whose messages have times in seconds.
 #
-# Guess: the pages of a room's archive (XEP-0313, XEP-0059) give each message once; `complete` is set
-# on the page beyond which there is none; `count` is the number of all messages.
+# Guess: the pages of a room's archive (XEP-0313, XEP-0059) give each message once; `complete` is
+# set on the page beyond which there is none; `count` is the number of all messages.
 # Seen: a page behind an id begins with the first later time, so of messages with one time those
 # that a page has cut off are in no page. Times in whole seconds are what many networks give.
 # Seen: each page that goes back is said to be complete, also where older messages are there: a

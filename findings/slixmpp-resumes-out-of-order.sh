@@ -4,8 +4,8 @@
 # Guess: a resumed stream first sends again what the server had not got, and then what was written
 # meanwhile, so messages arrive in the order of their sending.
 # Guess: `stanza_not_sent` is raised for a stanza that is given up: the program sends it later.
-# Guess: where the server does not know the stream any more, what it had not confirmed is sent in the
-# new one, or an event for each says that it was not.
+# Guess: where the server does not know the stream any more, what it had not confirmed is sent in
+# the new one, or an event for each says that it was not.
 # Seen: what was written while there was no connection is sent first, and what was lost comes behind
 # it. Each of the former had raised `stanza_not_sent`, so a program that sends it again sends twice.
 # Seen: with a new stream what was under way is dropped, and no event names it. `sm_failed` comes

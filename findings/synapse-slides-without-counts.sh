@@ -1,8 +1,8 @@
 #!/bin/sh
 # Synapse 1.163.2 (PyPI, matrix-synapse), simplified sliding sync (MSC4186).
 #
-# Guess: `notification_count` and `highlight_count`, which each room of an answer has, are the counts
-# of unread messages and mentions, as in `/sync`.
+# Guess: `notification_count` and `highlight_count`, which each room of an answer has, are the
+# counts of unread messages and mentions, as in `/sync`.
 # Guess: a larger `timeline_limit` in a later request counts for what comes from then on.
 # Seen: both counts are 0, always. A list that shows them says that all was read, beside another
 # client of the same user that shows messages and a mention; they are to be asked of `/sync`.

@@ -1,15 +1,15 @@
 #!/bin/sh
 # Telethon 1.45.0 (PyPI). The script answers in the place of Telegram, and calls the client's loop.
 #
-# Guess: after a gap in a channel the handlers get all that `updates.getChannelDifference` gives: new
-# messages, and the edits and deletions among its other updates.
-# Guess: where the gap is too long to be filled (`channelDifferenceTooLong`) an event says so, or the
-# newest messages, which that answer holds, are handed out.
+# Guess: after a gap in a channel the handlers get all that `updates.getChannelDifference` gives:
+# new messages, and the edits and deletions among its other updates.
+# Guess: where the gap is too long to be filled (`channelDifferenceTooLong`) an event says so, or
+# the newest messages, which that answer holds, are handed out.
 # Seen: new messages are handed out. Edits and deletions with the numbers (`pts`) that they had are
 # not: the number behind the whole answer is set first, so they count as known.
-# Seen: of a gap that is too long nothing is handed out, not even the message that came by itself and
-# showed the gap, and nothing reports it: the next message looks like the neighbour of the last one.
-# A mirror compares message ids, and reads what lies between with `iter_messages`.
+# Seen: of a gap that is too long nothing is handed out, not even the message that came by itself
+# and showed the gap, and nothing reports it: the next message looks like the neighbour of the last
+# one. A mirror compares message ids, and reads what lies between with `iter_messages`.
 set -eu
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
