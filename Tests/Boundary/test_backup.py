@@ -69,7 +69,8 @@ class Backup(unittest.TestCase):
         self.assertEqual(copy.conversation("c").draft, b"a draft")
         self.assertEqual([one.id for one in copy.operations()], [sent])
         self.assertEqual(sorted(one.name for one in self.folder.iterdir()),
-                         ["copy", "copy-wal", "eva.tideline", "eva.tideline-wal"])
+                         ["copy", "copy-own", "copy-wal",
+                          "eva.tideline", "eva.tideline-own", "eva.tideline-wal"])
 
     def test_a_kill_leaves_no_half(self):
         with self.open() as client:

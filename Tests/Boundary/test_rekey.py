@@ -200,7 +200,7 @@ class Rekey(unittest.TestCase):
         with tideline.Client(self.file, "a horse", key_kind=tideline.KeyKind.PASSPHRASE,
                              user_id="me") as again:
             self.assertEqual(len(self.texts(again)), written + 1)
-        self.assertEqual(self.names(), ["eva.tideline"])
+        self.assertEqual(self.names(), ["eva.tideline", "eva.tideline-own"])
 
     def test_a_kill_at_each_step(self):
         with self.open() as client:
@@ -277,7 +277,8 @@ except tideline.FullError:
         said = subprocess.run([sys.executable, "-c", child, self.file], text=True, check=True,
                               stdout=subprocess.PIPE).stdout
         self.assertEqual(said, f"{len(before)}\n")
-        self.assertEqual(self.names(), ["eva.tideline"])
+        # It has a draft now.
+        self.assertEqual(self.names(), ["eva.tideline", "eva.tideline-own"])
         client = self.open()
         self.assertEqual(self.texts(client), before)
         self.assertEqual(client.conversation("c").draft, b"goes on")

@@ -184,7 +184,7 @@ class Tool(unittest.TestCase):
         copy.chmod(0o400)
         self.assertEqual(restore(copy, back)[0], tool.DONE)
         self.assertEqual((copy.read_bytes(), back.stat().st_mode & 0o777), (whole, 0o600))
-        names = {"back.tideline", "copy", "eva.tideline", "eva.tideline.key"}
+        names = {"back.tideline", "copy", "eva.tideline", "eva.tideline-own", "eva.tideline.key"}
         self.assertEqual({one.name for one in self.folder.iterdir()}, names)
         self.assertEqual(self.content(back), before)
         # One that is written to meanwhile would be a mixture of two moments.
@@ -214,7 +214,8 @@ class Tool(unittest.TestCase):
                 changed[place] ^= 1
             copy.write_bytes(changed)
             self.assertEqual(restore(copy, back)[0], tool.FAILED)
-            self.assertEqual({one.name for one in self.folder.iterdir()}, names - {"back.tideline"})
+            self.assertEqual({one.name for one in self.folder.iterdir()},
+                             names - {"back.tideline"} | {"back.tideline-own"})
         self.assertEqual(restore(self.folder / "none", back)[0], tool.FAILED)
         # What has a name beside the new file is left alone, be it the backup itself.
         copy.write_bytes(whole)

@@ -34,9 +34,8 @@ extension SyncEngine {
         for operation in open {
           if operation.verb.isFetch {
             try tx.operationTable.removeOperation(operation.seq)
-          } else if operation.state == .inFlight, var record = try tx.operation(operation.seq) {
-            record.state = isRepeatable(record) ? .queued : .unknown
-            try tx.operationTable.saveOperation(record)
+          } else if operation.state == .inFlight {
+            try endFlight(operation.seq, tx)
           } else if store.isCopied, operation.state == .queued, operation.verb.isNew {
             try noteMaybeSent(operation.seq, tx)
           }
@@ -45,9 +44,21 @@ extension SyncEngine {
     } catch {
       try recoverLater(open, error)
     }
-    for operation in outbox.open
-    where operation.state == .unknown && operation.verb == .sendMessage {
-      outbox.check(operation.seq)
+    for operation in outbox.open { checkUnknown(operation.seq) }
+  }
+
+  /// Its answer is lost.
+  private func endFlight(_ seq: UInt64, _ tx: WriteTransaction) throws(StoreFailure) {
+    guard var record = try tx.operation(seq), record.state == .inFlight else { return }
+    record.state = isRepeatable(record) ? .queued : .unknown
+    try tx.operationTable.saveOperation(record)
+  }
+
+  /// What the file had lost was in flight, as far as is known.
+  func recover(putBack operations: [UInt64]) throws(StoreFailure) {
+    if operations.isEmpty { return }
+    try commit { tx throws(StoreFailure) in
+      for seq in operations { try endFlight(seq, tx) }
     }
   }
 

@@ -345,6 +345,14 @@ extension SyncEngine {
     }
   }
 
+  /// A send of unknown outcome is looked for.
+  func checkUnknown(_ seq: UInt64) {
+    guard let operation = outbox.operation(seq), operation.state == .unknown,
+      operation.verb == .sendMessage
+    else { return }
+    outbox.check(seq)
+  }
+
   /// Nothing that went out on an earlier connection reaches the server any more.
   func formerConnectionIsDead(_ now: Instant) {
     outbox.formerConnectionIsDead(isUp: tracker.isUp, at: now.monotonicMs)
@@ -370,12 +378,13 @@ extension SyncEngine {
 
   /// All was looked at and could be read, and it is not there: it is sent again to a server that
   /// recognises a repetition. False where the user decides: also where a message of this user's
-  /// came without its client id, which may be this one.
+  /// came without its client id, which may be this one, or the file was lost meanwhile.
   private func resend(_ seq: UInt64) throws(StoreFailure) -> Bool {
     guard can(.idempotentSend) else { return false }
     let isQueued = try commit { tx throws(StoreFailure) -> Bool in
-      guard var record = try tx.operation(seq), record.state == .unknown, record.firstSent != nil,
-        !record.isRewritten, let low = scheme.boundary(after: record.sentAfter)
+      guard var record = try tx.operation(seq), record.state == .unknown,
+        let first = record.firstSent, first.by != SendStamp.lost, !record.isRewritten,
+        let low = scheme.boundary(after: record.sentAfter)
       else { return false }
       guard try tx.quarantined(record.cid, from: low, to: .max).isEmpty,
         try !tx.hasNamelessOwn(record.cid, from: low)

@@ -128,10 +128,12 @@ extension SyncEngine {
   @discardableResult func heal() throws(Failure) -> Salvaged {
     let found = try storing { () throws(StoreFailure) in
       let found = try store.heal()
+      try recover(putBack: found.putBack)
       outbox.load(
         try store.read { rx throws(StoreFailure) in
           try rx.openOperations(limit: Limits.operationsMax)
         })
+      for seq in found.putBack { checkUnknown(seq) }
       return found
     }
     report.logLines.append(

@@ -154,6 +154,10 @@ package struct SendStamp: Equatable, Sendable {
   /// A digest of the device, or a number of the connection; 0 where neither matters.
   package var by: Int64
 
+  /// It was put back into a file that lacked it: what of the conversation was known before it was
+  /// sent is lost, so that a look does not find it proves nothing.
+  package static let lost: Int64 = -2
+
   package init(atUs: Int64?, by: Int64) {
     self.atUs = atUs
     self.by = by

@@ -94,8 +94,9 @@ struct OwnTable {
       record.state = .inFlight
       record.attempts = 1
       if record.verb == .sendMessage || record.verb == .createConversation {
-        // Not before it was made, and by whom is not known.
-        record.firstSent = SendStamp(atUs: record.atUs == 0 ? nil : record.atUs, by: -1)
+        // Not before it was made.
+        let atUs = record.atUs == 0 ? nil : record.atUs
+        record.firstSent = SendStamp(atUs: atUs, by: SendStamp.lost)
       }
     }
     tx.counters.lastOperation = Swift.max(tx.counters.lastOperation, record.seq)

@@ -194,6 +194,49 @@ import Testing
     #expect(cached.isSuperset(of: world.truth().prefix(60)))
   }
 
+  // MARK: A file that is lost
+
+  enum Loss: CaseIterable {
+    /// It goes with its log, before what waited was sent; after that; at the next opening the
+    /// process ends before it could look.
+    case unsent, sent, sentAndEnded
+  }
+
+  /// Protects: what waited is there again, and is looked for before it is sent: it is never sent
+  /// twice.
+  @Test(arguments: Kind.all, Loss.allCases)
+  func whatWaitedOutlivesTheFile(_ kind: Kind, _ loss: Loss) throws {
+    let folder = try TrapsRestart.Folder()
+    let world = try world(kind, folder)
+    let said = try world.say("hello")
+    guard case .path(let path, _, _, _) = world.config.file else { return }
+    let own = try Data(contentsOf: URL(fileURLWithPath: path + "-own"))
+    if loss != .unsent { try goOn(world) }
+    try world.client.disconnected()
+    world.client.close()
+    try FileManager.default.removeItem(atPath: path)
+    // As a kill leaves it that comes before the answer.
+    try own.write(to: URL(fileURLWithPath: path + "-own"))
+    if loss != .unsent {
+      world.advance(ms: 130_000)
+      world.server.forgetSends()
+    }
+    world.post(70)
+    world.client = try Client.open(world.config)
+    if loss == .sentAndEnded {
+      world.client.close()
+      world.client = try Client.open(world.config)
+    }
+    let before = try world.standing(said.operation)
+    #expect(before == .queued || before == .unknown)
+    try goOn(world)
+    let standing = try world.standing(said.operation)
+    #expect(world.served() == (loss == .unsent ? [] : ["hello"]))
+    // What is not found is the user's to decide. In a log only its newest entries are looked at.
+    let isFound = loss != .unsent && kind.scheme != .log
+    #expect(standing == (isFound ? .done : .unknown))
+  }
+
   /// Protects: closing ends a copy: nothing of it is left, and the file can be opened at once.
   @Test func closingEndsIt() throws {
     let folder = try TrapsRestart.Folder()

@@ -80,7 +80,7 @@ struct KeptTwiceTests {
     #expect(after.map(\.number) == before.map(\.number))
     // What may have been sent is as if its answer was lost; what waits for another was not sent.
     #expect(after.map(\.state) == [.inFlight, .queued, .refused, .inFlight, .queued])
-    #expect(after[0].firstSent == SendStamp(atUs: 77, by: -1))
+    #expect(after[0].firstSent == SendStamp(atUs: 77, by: SendStamp.lost))
     #expect(after[2].errorCode == bytes("no"))
     try fixture.read { rx throws(StoreFailure) in
       let first = try rx.conversation(cid: after[0].cid)
