@@ -37,15 +37,36 @@ static const struct {
     {MEM_ONE_BUFFER, "threads"},
     {MEM_OTHER_STATUS, "lost-write"},
     {MEM_HALF_FAILED, "errors"},
+    {MEM_LAST_WRITES, "sync"},
+    {MEM_STALE_IN_SYNC, "stale"},
+    {MEM_LONG_NAMES, "names"},
+    {MEM_SPACES, "names"},
+    {MEM_CASE, "names"},
+    {MEM_DOTS, "names"},
+    {MEM_HIDDEN, "names"},
+    {MEM_ONE_DIRTY_FLAG, "sync"},
+    {MEM_DIRTY_BY_OBJECT, "crash"},
+    {MEM_OLD_TAIL, "sync-truncate"},
+    {MEM_GROWN_LOST, "sync-truncate"},
+    {MEM_SIZE_CACHED, "crash"},
+    {MEM_CUT_SHOWS, "threads"},
+    {MEM_BLOCK_CACHE, "names"},
 };
 
-static int checked(mem_fault fault, unsigned seed, char *why, size_t room) {
+static int checked_to(mem_fault fault, size_t wrap, uint64_t reach, unsigned seed, char *why,
+                      size_t room) {
   mem_storage *memory = mem_new(fault);
   tl_storage table = mem_table(memory);
-  storage_check check = {&table, NULL, mem_crash, mem_fail, seed, 0};
+  memory->wrap = wrap;
+  storage_check check = {.storage = &table, .crash = mem_crash, .fail = mem_fail, .seed = seed,
+                         .reach = reach};
   int failed = storage_check_run(&check, why, room);
   mem_free(memory);
   return failed;
+}
+
+static int checked(mem_fault fault, unsigned seed, char *why, size_t room) {
+  return checked_to(fault, 0, 0, seed, why, room);
 }
 
 static void a_good_storage_passes(void) {
@@ -73,8 +94,19 @@ static void each_broken_storage_is_found_by_name(void) {
   }
 }
 
+static void offsets_that_wrap_are_found_as_far_as_is_asked(void) {
+  char why[400];
+  for (int power = 20; power <= 26; power++) {
+    CHECK(checked_to(MEM_WRAP, (size_t)1 << power, 0, 1, why, sizeof why) == 1);
+    CHECK(strncmp(why, "far:", 4) == 0);
+  }
+  CHECK(checked_to(MEM_WRAP, 1 << 20, 1 << 20, 1, why, sizeof why) == 1);
+  CHECK(checked_to(MEM_WRAP, 1 << 21, 1 << 20, 1, why, sizeof why) == 0);
+}
+
 int main(void) {
   RUN(a_good_storage_passes);
   RUN(each_broken_storage_is_found_by_name);
+  RUN(offsets_that_wrap_are_found_as_far_as_is_asked);
   return report("storage_check");
 }

@@ -39,6 +39,7 @@ class _Check(ctypes.Structure):
     _fields_ = [
         ("storage", ctypes.POINTER(c.Storage)), ("prefix", ctypes.c_char_p), ("crash", _CRASH),
         ("fail", _FAIL), ("seed", ctypes.c_uint), ("steps", ctypes.c_uint),
+        ("reach", ctypes.c_uint64),
     ]
 
 
@@ -53,15 +54,19 @@ def _program() -> ctypes.CDLL:
         return ctypes.CDLL(target)
 
 
-def check(storage: Storage, *, prefix: str = "check", seed: int = 0, steps: int = 0) -> str:
-    """Gives "pass", or the promise that broke and what was seen."""
+def check(
+        storage: Storage, *, prefix: str = "check", seed: int = 0, steps: int = 0,
+        reach: int = 0) -> str:
+    """Gives "pass", or the promise that broke and what was seen.
+
+    ``reach`` is the highest offset that is tried; 0 is 64 MiB."""
     functions = table(storage)
     crash: Callable[[], Any] | None = getattr(storage, "crash", None)
     # A method is a function of the check only where there is one.
     lost = _CRASH(lambda _: crash()) if crash is not None else _CRASH()
     request = _Check(
         storage=ctypes.pointer(functions), prefix=prefix.encode(), crash=lost, seed=seed,
-        steps=steps)
+        steps=steps, reach=reach)
     why = ctypes.create_string_buffer(400)
     _program().storage_check_run(
         ctypes.byref(request), why, ctypes.c_size_t(ctypes.sizeof(why)))
@@ -90,10 +95,11 @@ def main() -> int:
     parser.add_argument("storage", help="module:Class")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--steps", type=int, default=0)
+    parser.add_argument("--reach", type=int, default=0, help="the highest offset; 0: 64 MiB")
     arguments = parser.parse_args()
     sys.path.insert(0, os.getcwd())
     storage = find(arguments.storage)()
-    said = check(storage, seed=arguments.seed, steps=arguments.steps)
+    said = check(storage, seed=arguments.seed, steps=arguments.steps, reach=arguments.reach)
     tried = said != "pass" or hasattr(storage, "crash")
     print(f"storage: {said}" + ("" if tried else " (no crash was tried)"))
     return int(said != "pass")
