@@ -241,7 +241,7 @@ class OwnWork(unittest.TestCase):
         self.assertTrue(own.exists())
         with self.open() as client:
             self.assertFalse(own.exists())
-            self.assertEqual(client.operations(), [])
+            self.assertEqual(list(client.operations()), [])
             self.assertIsNone(client.conversation("c"))
 
 
