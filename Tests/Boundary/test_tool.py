@@ -114,6 +114,12 @@ class Tool(unittest.TestCase):
         self.assertEqual(code, 0)
         self.assertIn(", 1 of them healed", out)
         self.assertEqual(self.run_tool("check")[0], 0)
+        changed = bytearray(self.file.read_bytes())
+        changed[8_192] ^= 1
+        self.file.write_bytes(changed)
+        code, _, error = self.run_tool("check", "--heal")
+        self.assertEqual(code, 3)
+        self.assertIn("salvage", error)
 
     def test_rekey_and_erase(self):
         before = self.file.read_bytes()[16:32]

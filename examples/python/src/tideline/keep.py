@@ -229,7 +229,7 @@ class Keeps:
 
     def check(self, heal: bool = False) -> Work:
         """Gives the work that decrypts each page of the file; ``work.checked()`` says what it has
-        found. With ``heal`` its last step makes gaps of what was lost."""
+        found. With ``heal`` its last step writes what can be read over a damaged file."""
         handle = ctypes.c_void_p()
         check(c.library.tl_client_check(self._handle, heal, ctypes.byref(handle)))
         return Work(self, handle)

@@ -24,7 +24,7 @@ from typing import Any, BinaryIO, TextIO
 
 from ._words import moment
 from .client import KEY_BYTES, Client, key_file, version
-from .errors import TidelineError
+from .errors import DamagedError, TidelineError
 from .find import Asked, Checked, Receipt, Work
 from .salvage import salvage
 from .slots import KeyKind, KeySlot, Secret, keys, recovery_code
@@ -205,13 +205,17 @@ def _backup(told: argparse.Namespace) -> int:
 
 
 def _check(told: argparse.Namespace) -> int:
-    with _client(told) as client:
-        work = client.check(told.heal)
-        _work(work)
-        found = typing.cast(Checked, work.checked())
+    try:
+        with _client(told) as client:
+            work = client.check(told.heal)
+            _work(work)
+            found = typing.cast(Checked, work.checked())
+    except DamagedError as error:
+        raise Trouble("the file does not open, or cannot be healed: read what is left of it into a "
+                      "new one with salvage") from error
     if found.damaged and not found.is_healed:
-        raise Trouble(f"{found.damaged} of {found.pages} pages are damaged: --heal makes gaps of "
-                      "what they had, which the server fills")
+        raise Trouble(f"{found.damaged} of {found.pages} pages are damaged: --heal writes what it "
+                      "can read over the file, and the server fills the rest")
     healed = f", {found.damaged} of them healed" if found.is_healed else ", all sound"
     print(f"{found.pages} pages{healed}")
     return DONE
@@ -396,7 +400,7 @@ def _parser() -> argparse.ArgumentParser:
     one.set_defaults(run=_backup)
     one = commands.add_parser("check", parents=[each],
                               help="decrypts each page, and says how many are damaged")
-    one.add_argument("--heal", action="store_true", help="makes gaps of what was lost")
+    one.add_argument("--heal", action="store_true", help="writes what it can read over the file")
     one.set_defaults(run=_check)
     one = commands.add_parser("salvage", parents=[each],
                               help="reads what it can of a damaged file into a new one")
