@@ -66,18 +66,37 @@ typealias SQLiteVFS = UnsafeMutablePointer<sqlite3_vfs>
     return size
   }
 
+  /// Of one call: a storage of the host's is promised no more than 66,304 bytes.
+  private static let partBytes = 65_536
+
   /// Reads up to `count` bytes; fewer when the file ends before.
   func read(_ count: Int, at offset: Int64) throws(VaultFailure) -> [UInt8] {
     let there = try size()
     let usable = Int(max(0, min(Int64(count), there - offset)))
     guard usable > 0 else { return [] }
     var bytes = [UInt8](repeating: 0, count: usable)
-    try check(unsafe file.read(&bytes, Int32(truncatingIfNeeded: usable), at: offset))
+    for start in stride(from: 0, to: usable, by: Self.partBytes) {
+      let count = Int32(truncatingIfNeeded: min(Self.partBytes, usable &- start))
+      let place = offset &+ Int64(start)
+      try check(
+        unsafe bytes.withUnsafeMutableBytes { part in
+          guard let base = part.baseAddress else { return Code.readFailed }
+          return unsafe file.read(base + start, count, at: place)
+        })
+    }
     return bytes
   }
 
   func write(_ bytes: [UInt8], at offset: Int64) throws(VaultFailure) {
-    try check(unsafe file.write(bytes, Int32(truncatingIfNeeded: bytes.count), at: offset))
+    for start in stride(from: 0, to: bytes.count, by: Self.partBytes) {
+      let count = Int32(truncatingIfNeeded: min(Self.partBytes, bytes.count &- start))
+      let place = offset &+ Int64(start)
+      try check(
+        unsafe bytes.withUnsafeBytes { part in
+          guard let base = part.baseAddress else { return Code.writeFailed }
+          return unsafe file.write(base + start, count, at: place)
+        })
+    }
   }
 
   func truncate() throws(VaultFailure) {

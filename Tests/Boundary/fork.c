@@ -13,7 +13,7 @@
 #include "turn.h"
 
 static char folder[] = "/tmp/tideline-fork-XXXXXX";
-static char path[300], log_path[310], other[300];
+static char path[300], log_path[310], own_path[310], other[300], other_own[310];
 static const char *self;
 
 /* All handles of one client, and one of its batches. */
@@ -66,7 +66,9 @@ static void send_one(tl_client *client) { send_text(client, "\"text\"", NULL); }
 static void clean(void) {
   unlink(path);
   unlink(log_path);
+  unlink(own_path);
   unlink(other);
+  unlink(other_own);
 }
 
 /* Runs `body` in a child that ends as a program does, and waits for it. */
@@ -385,7 +387,9 @@ int main(int count, char **arguments) {
   if (!mkdtemp(folder)) return 1;
   snprintf(path, sizeof path, "%s/a.tideline", folder);
   snprintf(log_path, sizeof log_path, "%s-wal", path);
+  snprintf(own_path, sizeof own_path, "%s-own", path);
   snprintf(other, sizeof other, "%s/b.tideline", folder);
+  snprintf(other_own, sizeof other_own, "%s-own", other);
   RUN(no_end_of_a_child_loses_a_send);
   RUN(a_child_changes_nothing_of_its_parent);
   RUN(a_child_that_lives_on_keeps_no_file);

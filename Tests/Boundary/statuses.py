@@ -23,6 +23,10 @@ UNREACHED = {
     ("tl_client_advance", "TL_E_STORAGE"): "as `tl_client_connected`",
     ("tl_client_send", "TL_E_UNSUPPORTED"): "`send_message` is performed by every version",
     ("tl_operation_progress", "TL_E_FULL"): "it writes nothing",
+    ("tl_operation_progress", "TL_E_STORAGE"): "the opening has read its pages",
+    ("tl_client_operation", "TL_E_STORAGE"): "as `tl_operation_progress`",
+    ("tl_client_operations", "TL_E_STORAGE"): "as `tl_operation_progress`",
+    ("tl_client_changes", "TL_E_STORAGE"): "as `tl_operation_progress`",
     ("tl_window_fill", "TL_E_STORAGE"): "it notes what the next poll asks for",
     ("tl_window_show", "TL_E_STORAGE"): "what its request needs to know is in memory by then",
     ("tl_items_show", "TL_E_STORAGE"): "as `tl_window_show`",
@@ -230,7 +234,9 @@ READS = [name for name in ORDINARY if name not in {
     "tl_client_wipe", "tl_window_find", "tl_window_fill", "tl_window_show", "tl_window_trim",
     "tl_window_state", "tl_list_find", "tl_list_state", "tl_items_open", "tl_items_read",
     "tl_items_find", "tl_items_find_key", "tl_items_bits", "tl_items_range", "tl_items_set_open",
-    "tl_items_unread", "tl_items_show", "tl_items_state"}]
+    "tl_items_unread", "tl_items_show", "tl_items_state",
+    # The opening reads their pages, since it compares own work with what is kept twice.
+    "tl_client_changes", "tl_client_operations", "tl_client_operation", "tl_operation_progress"}]
 WRITES = ["tl_client_receive", "tl_client_next_frame", "tl_client_mark_delivered",
           "tl_client_mark_read", "tl_client_mark_listened", "tl_client_forget", "tl_client_drop",
           "tl_client_draft", "tl_client_clear",

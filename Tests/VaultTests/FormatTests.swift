@@ -41,7 +41,7 @@ struct FormatTests {
     let writer = try vault.beginOwn()
     try writer.put(Array("first".utf8))
     try vault.finishOwn(writer)
-    try vault.appendOwn(Array(" and second".utf8), mustLast: true)
+    try vault.appendOwn(Array(" and second".utf8))
     vault.close()
     let target = place.path("plain")
     let (said, status) = try decrypt(place.path + "-own", target, key: key)

@@ -27,7 +27,7 @@ struct OwnFileTests {
     let writer = try vault.beginOwn()
     try writer.put(records[0])
     try vault.finishOwn(writer)
-    for record in records.dropFirst() { try vault.appendOwn(record, mustLast: true) }
+    for record in records.dropFirst() { try vault.appendOwn(record) }
     vault.syncOwn()
   }
 
@@ -52,7 +52,7 @@ struct OwnFileTests {
     let (found, frames) = try read(again)
     #expect(found == .current)
     #expect(frames == records)
-    try again.appendOwn([1, 2, 3], mustLast: false)
+    try again.appendOwn([1, 2, 3])
     #expect(try read(again).frames == records + [[1, 2, 3]])
     again.endOwn()
     #expect(try read(again).found == .nothing)
@@ -172,9 +172,9 @@ struct OwnFileTests {
     let vault = try open(place.path, base: disk.name)
     try fillOwn(vault, Array(records.prefix(3)))
     disk.failWrite(1, fault)
-    #expect(throws: VaultFailure.self) { try vault.appendOwn(records[3], mustLast: true) }
+    #expect(throws: VaultFailure.self) { try vault.appendOwn(records[3]) }
     #expect(!vault.hasOwn)
-    #expect(throws: VaultFailure.self) { try vault.appendOwn(records[4], mustLast: true) }
+    #expect(throws: VaultFailure.self) { try vault.appendOwn(records[4]) }
     #expect(try read(vault).frames == Array(records.prefix(3)))
     // One that cannot be made anew leaves the one that is there.
     disk.fillDisk()
@@ -184,7 +184,7 @@ struct OwnFileTests {
     #expect(try read(vault).frames == Array(records.prefix(3)))
     try fillOwn(vault, records)
     disk.failSyncs(true)
-    try vault.appendOwn([1], mustLast: true)
+    try vault.appendOwn([1])
     vault.syncOwn()
     #expect(!vault.hasOwn)
   }
@@ -201,13 +201,13 @@ struct OwnFileTests {
         disk.die(atWrite: write, afterBytes: part)
         var done = 2
         do {
-          try vault.appendOwn(records[2], mustLast: true)
+          try vault.appendOwn(records[2])
           done = 3
           let writer = try vault.beginOwn()
           for record in records.prefix(5) { try writer.put(record) }
           try vault.finishOwn(writer)
           done = 5
-          try vault.appendOwn(records[5], mustLast: true)
+          try vault.appendOwn(records[5])
           done = 6
         } catch {
           #expect(disk.isDead)
@@ -229,7 +229,7 @@ struct OwnFileTests {
     let vault = try open(place.path, base: disk.name)
     try fillOwn(vault, records)
     let before = disk.counts
-    for _ in 0..<5 { try vault.appendOwn(records[5], mustLast: true) }
+    for _ in 0..<5 { try vault.appendOwn(records[5]) }
     #expect(disk.counts.writes == before.writes + 5)
     #expect(disk.counts.reads == before.reads)
     #expect(disk.counts.syncs == before.syncs)

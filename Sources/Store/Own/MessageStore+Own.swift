@@ -14,16 +14,14 @@ extension MessageStore {
   ) {
     guard let vault, var index = writer.own else { return }
     var record: [UInt8] = []
-    var isPut = false
     for (key, unit) in changes.units where index.take(key, unit) {
       OwnRecord.append(key, unit, to: &record)
-      if unit != nil { isPut = true }
     }
     let erases = changes.erases && index.hasDead
     if record.isEmpty, !erases { return }
     writer.own = index
     if erases || index.isWasteful || !vault.hasOwn { return rewriteOwn(connection, &writer) }
-    do throws(VaultFailure) { try vault.appendOwn(record, mustLast: isPut) } catch {
+    do throws(VaultFailure) { try vault.appendOwn(record) } catch {
       // It is closed now, so the next change makes it anew.
     }
   }

@@ -71,7 +71,10 @@ extension Vault {
   package var hasOwn: Bool { own.withLock { $0.chain != nil } }
 
   /// Appends a record: one write. After a failure nothing is appended any more.
-  package func appendOwn(_ record: [UInt8], mustLast: Bool) throws(VaultFailure) {
+  ///
+  /// It is synced with the log, also where it only removes: what the user has cancelled must not
+  /// come back after a power cut.
+  package func appendOwn(_ record: [UInt8]) throws(VaultFailure) {
     try own.withLock { (own) throws(VaultFailure) in
       guard let file = own.file, var chain = own.chain,
         record.count <= FileFormat.ownTextBytesMax
@@ -85,12 +88,11 @@ extension Vault {
         throw error
       }
       own.chain = chain
-      if mustLast { own.isUnsynced = true }
+      own.isUnsynced = true
     }
   }
 
-  /// Returns when what was appended and is to last survives a power cut, or nothing is appended
-  /// any more.
+  /// Returns when what was appended survives a power cut, or nothing is appended any more.
   package func syncOwn() {
     own.withLock { own in
       guard own.isUnsynced, let file = own.file else { return }
@@ -167,9 +169,6 @@ extension Vault {
   package func removeOwn() throws(VaultFailure) {
     own.withLock { $0 = OwnFile() }
     guard let core else { throw .io(SQLITE_MISUSE) }
-    if isFile {
-      _ = unsafe unlink(HeaderFile.unfinishedName(ownPath))
-    }
     try unsafe OwnFile.destroy(core.base, ownPath, isNamed: core.isNamed)
   }
 
@@ -188,9 +187,12 @@ extension OwnFile {
   static func destroy(
     _ base: SQLiteVFS, _ path: String, isNamed: Bool
   ) throws(VaultFailure) {
-    if !isNamed, try FileStatus(path: path).identity == nil { return }
-    try wipeSlots(of: try unsafe BaseFile(base, path, create: isNamed))
-    try unsafe HeaderFile.remove(base, path)
+    // Also one that a crash has left half made.
+    for name in isNamed ? [path] : [path, HeaderFile.unfinishedName(path)] {
+      if !isNamed, try FileStatus(path: name).identity == nil { continue }
+      try wipeSlots(of: try unsafe BaseFile(base, name, create: isNamed))
+      try unsafe HeaderFile.remove(base, name)
+    }
   }
 
   fileprivate static func wipeSlots(of file: BaseFile) throws(VaultFailure) {

@@ -144,6 +144,8 @@ enum StorageFate: UInt8, AtomicRepresentable {
   func sync(_ object: StorageObject) -> Int32 {
     let result = change(object, Code.syncFailed) { storage.sync(lease, object) }
     if result == SQLITE_OK || result == Code.lost { return result }
+    // Nothing fails because own work cannot be kept twice.
+    if object == .own { return Code.syncFailed }
     _ = state.compareExchange(
       expected: .good, desired: .broken, ordering: .acquiringAndReleasing)
     return Code.syncFailed
