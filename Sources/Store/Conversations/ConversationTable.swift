@@ -18,6 +18,14 @@ struct ConversationTable {
   func insert(_ id: [UInt8], isPending: Bool) throws(StoreFailure) {
     try connection.run(
       "INSERT INTO conversation (id, is_pending) VALUES (?, ?)", id, isPending ? 1 : 0)
+    // An older page was put back: what waits in a conversation that is lost would be sent to this.
+    let isTaken = try connection.number(
+      """
+      SELECT EXISTS (SELECT 1 FROM operation WHERE cid = last_insert_rowid() AND state != 4)
+        OR EXISTS (SELECT 1 FROM draft WHERE cid = last_insert_rowid())
+        OR EXISTS (SELECT 1 FROM message WHERE cid = last_insert_rowid())
+      """)
+    if isTaken != 0 { throw .damaged }
   }
 
   func remove(_ cid: Int64) throws(StoreFailure) {

@@ -219,8 +219,7 @@ final class Salvage {
           AND NOT EXISTS (SELECT 1 FROM alias WHERE name = ?2)
         """, cid, name)
     }
-    try connection.execute(
-      "DELETE FROM message WHERE cid NOT IN (SELECT cid FROM conversation)")
+    try dropNameless()
     try settleMeta()
     try settleConversations()
     try settleFlags()
@@ -235,6 +234,26 @@ final class Salvage {
     try putBack()
   }
 
+  /// Which conversation these rows are of is lost. A new conversation would get its number, and
+  /// what waits would be sent there.
+  private func dropNameless() throws(StoreFailure) {
+    func drop(_ text: StaticString) throws(StoreFailure) -> UInt64 {
+      try connection.run(text)
+      return UInt64(clamping: connection.changes)
+    }
+    found.messages &-= try drop(
+      "DELETE FROM message WHERE cid NOT IN (SELECT cid FROM conversation)")
+    found.operations &-= try drop(
+      "DELETE FROM operation WHERE cid != 0 AND cid NOT IN (SELECT cid FROM conversation)")
+    _ = try drop("DELETE FROM draft WHERE cid NOT IN (SELECT cid FROM conversation)")
+    _ = try drop("DELETE FROM offered WHERE cid NOT IN (SELECT cid FROM conversation)")
+    _ = try drop("DELETE FROM forgotten WHERE cid NOT IN (SELECT cid FROM conversation)")
+    _ = try drop("DELETE FROM alias WHERE cid NOT IN (SELECT cid FROM conversation)")
+    if connection.hasTable("log_fact") {
+      _ = try drop("DELETE FROM log_fact WHERE cid NOT IN (SELECT cid FROM conversation)")
+    }
+  }
+
   private func putBack() throws(StoreFailure) {
     let meta = try Schema.prepare(connection, binding: binding)
     let done = try MessageStore.putBack(
@@ -243,6 +262,12 @@ final class Salvage {
     connection.rollBack()
     found.putBack = done?.operations ?? []
     found.operations &+= UInt64(clamping: found.putBack.count)
+    // What it was to follow is lost.
+    try connection.run(
+      """
+      UPDATE operation SET depends = 0
+      WHERE depends != 0 AND depends NOT IN (SELECT seq FROM operation)
+      """)
   }
 
   /// What was counted goes on, above all that is stored.
