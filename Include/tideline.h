@@ -2373,9 +2373,9 @@ tl_salvage(const tl_client_config *config, tl_view path, tl_work **out);
 /** Gives the work that decrypts each page of the main file, and so finds most damage before a screen
     does (docs/howto/backup.md). Progress is in pages. A step reads a MiB at most; other calls go on.
     Not found are a file that is cut at its end, damage of the log, and an old page put back.
-    @param heal Not 0: where a page is damaged, the last step writes what it can read over the file,
-        in one call that lasts as long as reading it. All ranges are unverified then, and the
-        messages of a log (#TL_SERVER_LOG) are gone. 0: nothing is changed.
+    @param heal Not 0: where a page is damaged, or a call has answered #TL_E_DAMAGED, the last step
+        writes what it can read over the file, in one long call. All ranges are unverified then,
+        and the messages of a log (#TL_SERVER_LOG) are gone. 0: nothing changes.
     @return #TL_E_UNSUPPORTED (in memory; `heal` on a storage), #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status tl_client_check(tl_client *client, int32_t heal, tl_work **out);
 

@@ -308,6 +308,36 @@ class Check(unittest.TestCase):
             imported(client, "new", range(3_000, 3_400))
             self.assertEqual(self.checked(client).damaged, 0)
 
+    def test_an_old_page_put_back(self):
+        """Each page decrypts. What contradicts another is healed once a call has met it."""
+        self.filled()
+        earlier = self.file.read_bytes()
+        with self.open() as client:
+            imported(client, "new", range(3_000, 6_000))
+        whole = self.file.read_bytes()
+
+        def page(source, number):
+            return source[8_192 + number * 4_096:12_288 + number * 4_096]
+
+        changed = [number for number in range(12, (len(earlier) - 8_192) // 4_096)
+                   if page(earlier, number) != page(whole, number)]
+        met = 0
+        for number in changed:
+            harmed = bytearray(whole)
+            harmed[8_192 + number * 4_096:12_288 + number * 4_096] = page(earlier, number)
+            self.file.write_bytes(harmed)
+            with self.open() as client:
+                self.assertFalse(self.checked(client, heal=True).is_healed)
+                try:
+                    imported(client, "again", range(1, 6_000, 7))
+                except tideline.DamagedError:
+                    met += 1
+                    found = self.checked(client, heal=True)
+                    self.assertEqual((found.damaged, found.is_healed), (0, True))
+                    imported(client, "again", range(1, 6_000, 7))
+                    self.assertFalse(self.checked(client, heal=True).is_healed)
+        self.assertGreater(met, 0)
+
     def test_refusals(self):
         with tideline.Client(None, user_id="me") as client, \
                 self.assertRaises(tideline.UnsupportedError):

@@ -19,6 +19,7 @@ extension Client {
   @discardableResult func heal() throws(Failure) -> Salvaged {
     try input { engine, now throws(Failure) in
       let found = try engine.heal()
+      core.metDamage.withLock { $0 = false }
       engine.pump(now)
       return found
     }

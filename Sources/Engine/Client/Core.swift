@@ -57,6 +57,9 @@ final class Core: Sendable {
   let config: CoreConfig
   let signal: EventSignal
   private let availability = Lock(Availability.open)
+  /// A call has found damage since the file was last healed. Two pages that contradict each other
+  /// are damaged, though each of them decrypts.
+  let metDamage = Lock(false)
   /// What windows may know of the state machine without its lock.
   let snapshot: Lock<SharedSnapshot>
   /// Who looked at what, where not all is kept.
@@ -212,9 +215,16 @@ final class Core: Sendable {
         return result
       } catch {
         try store.endWhereGivenUp()
-        throw error
+        throw noted(error)
       }
     }
+  }
+
+  /// In `input` it would be there once for each kind of answer.
+  @inline(never)
+  private func noted(_ error: Failure) -> Failure {
+    if error == .damaged { metDamage.withLock { $0 = true } }
+    return error
   }
 
   /// Takes what the host is to hear of an input; whether there are news. In `input` it would be
@@ -272,7 +282,7 @@ final class Core: Sendable {
   @inline(never)
   private func cause(of error: Failure) throws(Failure) -> Failure {
     try engine.withLockIfFree { _ throws(Failure) in try store.endWhereGivenUp() }
-    return store.failure ?? error
+    return noted(store.failure ?? error)
   }
 
   /// Whether a message that is not stored can be looked for.

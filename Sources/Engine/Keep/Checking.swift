@@ -46,7 +46,7 @@ private final class CheckWork: WorkBody {
       throw Failure(error)
     }
     var found = FileCheck(pages: check.progress.total, damaged: check.damaged)
-    if heals, found.damaged > 0 {
+    if heals, found.damaged > 0 || client.core.metDamage.withLock({ $0 }) {
       let kept = try client.heal()
       found.isHealed = true
       (found.messages, found.operations) = (kept.messages, kept.operations)
