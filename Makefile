@@ -14,6 +14,7 @@ RETENTION_SEEDS ?= 400
 LOG_SEEDS ?= 400
 HOSTILE_SEEDS ?= 800
 HOSTILE_FRAMES ?= 400
+DAMAGE_TRIALS ?= 10
 TARGET ?= frame
 SECONDS ?= 60
 MESSAGES ?= 1000000
@@ -36,7 +37,7 @@ TESTS := TL_TESTED=1 SWT_SWIFT_ERROR_BACKTRACING_ENABLED=0 $(SWIFT) test --disab
 .PHONY: storage storage-setup lib setup check quick nightly fmt format tidy tables header build test symbols abi \
   abi-accept abidiff c py py-run probe-test probe-run matrix xmpp ejabberd nats jmap interop statuses types swift-boundary screens sim sim-bin \
   sim-test sim-storage sim-commits sim-each-commit sim-retention sim-log import-kill handover sim-known sim-smoke sim-faults \
-  sim-long sim-traces hostile faults asan tsan fuzz search-model bench bench-count bench-growth bench-retention \
+  sim-long sim-traces hostile faults damage asan tsan fuzz search-model bench bench-count bench-growth bench-retention \
   bench-rows bench-search bench-syscalls bench-worst bench-weight bench-page bench-setup server examples docs-lint demo \
   terminal terminal-test screenshots test-build test-swift test-install asan-swift size install uninstall clean \
   dist dist-twice dist-try swift-example arm64
@@ -291,6 +292,11 @@ screens: setup
 ## found equals a scan. `make test` does 2,400.
 search-model: setup
 	TL_SEARCH_OPERATIONS=25000 $(TESTS) --filter SearchModelTests
+
+## A file of 100,000 messages with 1, 10 and 100 harmed pages: what is left of it.
+damage: lib
+	@TIDELINE_LIBRARY=$(CURDIR)/$(LIB)/libtideline.so.1 PYTHONPATH=examples/python/src \
+	  $(PYTHON) Tests/Boundary/damage.py --messages 100000 --trials $(DAMAGE_TRIALS)
 
 ## Each write, sync and read of a session fails once; each crash point is reopened.
 faults: setup
