@@ -84,6 +84,7 @@ enum Schema {
       if found < 11 { try addEventCount(connection) }
       if found < 2 { try addRecent(connection) }
       if found < 3 { try addOpening(connection) }
+      if found == 3 { try addRewritten(connection) }
       if found < 4 { try addTop(connection) }
       if found < 5 { try addKept(connection) }
       if found < 6 { try dropDigests(connection, cacheForm: form) }
@@ -119,6 +120,16 @@ enum Schema {
       ALTER TABLE operation ADD COLUMN rewritten INTEGER NOT NULL DEFAULT 0;
       PRAGMA user_version = 3;
       """)
+  }
+
+  /// The first files of the third form lack it.
+  private static func addRewritten(_ connection: Connection) throws(StoreFailure) {
+    let isOld =
+      "SELECT 1 WHERE 'rewritten' NOT IN (SELECT name FROM pragma_table_info('operation'))"
+      as StaticString
+    if try connection.number(isOld) == nil { return }
+    try connection.execute(
+      "ALTER TABLE operation ADD COLUMN rewritten INTEGER NOT NULL DEFAULT 0")
   }
 
   private static func addTop(_ connection: Connection) throws(StoreFailure) {

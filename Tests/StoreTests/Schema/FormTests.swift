@@ -1,0 +1,74 @@
+/// Files that earlier commits have made: a kill at any write of the way to the newest form.
+import Base
+import Foundation
+import TestSupport
+import Testing
+import Vault
+
+@testable import Store
+
+struct FormTests {
+  static let files: [String] = {
+    let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent()
+      .appendingPathComponent("Boundary/forms")
+    let all = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+    return all.filter { $0.hasSuffix(".tide") }.sorted().map { folder.path + "/" + $0 }
+  }()
+
+  @Test func theyAreThere() { #expect(Self.files.count >= 6) }
+
+  /// What `make_form.py` has put in, as far as the tables say it.
+  private func expectAll(_ store: MessageStore, _ note: String) throws {
+    try store.read { rx throws(StoreFailure) in
+      let room = try rx.conversation(bytes("c"))
+      let cid = room?.cid ?? 0
+      let count = try rx.connection.number("SELECT count(*) FROM message WHERE cid = ?", cid)
+      #expect(count == 41, "\(note)")
+      let operations = try rx.operations(OperationFilter(openOnly: true, limit: 100))
+      #expect(
+        operations.filter { !$0.verb.isMark }.map(\.verb)
+          == [.sendMessage, .editMessage, .reactMessage], "\(note)")
+      #expect(try rx.pendingMarks(limit: 9).map(\.ids) == [[bytes("m04")]], "\(note)")
+      let other = try rx.conversation(bytes("e"))?.cid ?? 0
+      #expect(try rx.draft(other)?.body == bytes("a draft"), "\(note)")
+    }
+  }
+
+  @Test(arguments: FormTests.files)
+  func aKillAtEachWriteLeavesItWhole(_ file: String) throws {
+    let folder = FileManager.default.temporaryDirectory
+      .appendingPathComponent("form-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let path = folder.appendingPathComponent("form.tide").path
+    var write = 1
+    while true {
+      for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
+        try FileManager.default.removeItem(atPath: folder.path + "/" + name)
+      }
+      try FileManager.default.copyItem(atPath: file, toPath: path)
+      let disk = FaultVFS()
+      let config = StoreConfig(
+        kind: .file(
+          path: path, key: HostKey((0..<32).map { UInt8($0) }), create: false, strict: false,
+          baseVFS: disk.name),
+        account: [], user: bytes("me"))
+      disk.die(atWrite: write, afterBytes: write * 137 % 4_096)
+      do {
+        let store = try MessageStore.open(config)
+        store.close()
+      } catch {
+        // Killed on the way.
+      }
+      let wasKilled = disk.isDead
+      disk.revive()
+      let store = try MessageStore.open(config)
+      try expectAll(store, "write \(write)")
+      store.close()
+      if !wasKilled { break }
+      write += 1
+    }
+    #expect(write > 1)
+  }
+}
