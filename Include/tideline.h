@@ -2370,10 +2370,12 @@ TL_API TL_CHECK tl_status tl_work_receipt(tl_work *work, tl_receipt *out);
 TL_API TL_CHECK tl_status
 tl_salvage(const tl_client_config *config, tl_view path, tl_work **out);
 
-/** Gives the work that decrypts each page of the main file, and so finds most damage before a screen
-    does (docs/howto/backup.md). Progress is in pages. A step reads a MiB at most; other calls go on.
-    Not found are a file that is cut at its end, damage of the log, and an old page put back.
-    @param heal Not 0: where a page is damaged, or a call has answered #TL_E_DAMAGED, the last step
+/** Gives the work that decrypts each page of the main file, then looks whether rows and indexes
+    agree, and so finds most damage before a screen does (docs/howto/backup.md). Progress is in
+    pages. A step reads a MiB at most, or a thousand rows; other calls go on.
+    Not found are a file that is cut at its end, damage of the log, and an old page that contradicts
+    nothing.
+    @param heal Not 0: where anything is found, or a call has answered #TL_E_DAMAGED, the last step
         writes what it can read over the file, in one long call. All ranges are unverified then,
         and the messages of a log (#TL_SERVER_LOG) are gone. 0: nothing changes.
     @return #TL_E_UNSUPPORTED (in memory; `heal` on a storage), #TL_E_STORAGE. */
@@ -2387,6 +2389,7 @@ typedef struct tl_checked {
   uint64_t damaged;        ///< Pages that cannot be decrypted.
   uint64_t messages;       ///< Kept, once healed; else 0, as the next.
   uint64_t operations;
+  uint64_t contradictions; ///< Rows, tables and operations that decrypt and contradict others.
 } tl_checked;
 
 /** Says what a #tl_client_check has found.

@@ -271,10 +271,26 @@ class Check(unittest.TestCase):
         with self.open() as client:
             found = self.checked(client)
             self.assertEqual((found.pages, found.damaged, found.is_healed), (pages, 0, False))
+            self.assertEqual(found.contradictions, 0)
             # What only the log has is sound, too.
             imported(client, "new", range(3_000, 6_000))
-            self.assertEqual(self.checked(client, heal=True).damaged, 0)
-            self.assertFalse(self.checked(client, heal=True).is_healed)
+            found = self.checked(client, heal=True)
+            self.assertEqual((found.damaged, found.contradictions, found.is_healed), (0, 0, False))
+
+    def test_beside_writes(self):
+        """What is written between two steps contradicts nothing."""
+        self.filled()
+        with self.open() as client:
+            client.search_switch(True)
+            work, number = client.check(heal=True), 3_000
+            while not work.step(0).is_done:
+                imported(client, f"new {number}", range(number, number + 40))
+                client.drop("c", f"m{number - 2_000:06}")
+                client.send("c", f"also {number}")
+                number += 40
+            found = work.checked()
+            self.assertEqual((found.damaged, found.contradictions, found.is_healed), (0, 0, False))
+            self.assertGreater(number, 3_200)
 
     def test_damaged_pages_are_counted_and_healed(self):
         sent, before = self.filled()
@@ -309,7 +325,7 @@ class Check(unittest.TestCase):
             self.assertEqual(self.checked(client).damaged, 0)
 
     def test_an_old_page_put_back(self):
-        """Each page decrypts. What contradicts another is healed once a call has met it."""
+        """Each page decrypts. What contradicts another is found, or healed once a call meets it."""
         self.filled()
         earlier = self.file.read_bytes()
         with self.open() as client:
@@ -321,21 +337,24 @@ class Check(unittest.TestCase):
 
         changed = [number for number in range(12, (len(earlier) - 8_192) // 4_096)
                    if page(earlier, number) != page(whole, number)]
-        met = 0
+        found = met = 0
         for number in changed:
             harmed = bytearray(whole)
             harmed[8_192 + number * 4_096:12_288 + number * 4_096] = page(earlier, number)
             self.file.write_bytes(harmed)
             with self.open() as client:
-                self.assertFalse(self.checked(client, heal=True).is_healed)
+                checked = self.checked(client)
+                self.assertEqual((checked.damaged, checked.is_healed), (0, False))
+                found += checked.contradictions > 0
                 try:
                     imported(client, "again", range(1, 6_000, 7))
                 except tideline.DamagedError:
                     met += 1
-                    found = self.checked(client, heal=True)
-                    self.assertEqual((found.damaged, found.is_healed), (0, True))
-                    imported(client, "again", range(1, 6_000, 7))
-                    self.assertFalse(self.checked(client, heal=True).is_healed)
+                checked = self.checked(client, heal=True)
+                self.assertEqual(checked.damaged, 0)
+                imported(client, "and again", range(1, 6_000, 7))
+                self.assertEqual(self.checked(client).contradictions, 0)
+        self.assertGreater(found, 0)
         self.assertGreater(met, 0)
 
     def test_refusals(self):

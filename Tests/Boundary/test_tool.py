@@ -112,7 +112,7 @@ class Tool(unittest.TestCase):
         self.assertIn("1 of ", error)
         code, out, _ = self.run_tool("check", "--heal")
         self.assertEqual(code, 0)
-        self.assertIn(", 1 of them healed", out)
+        self.assertIn(", 1 of them damaged, healed", out)
         self.assertEqual(self.run_tool("check")[0], 0)
         changed = bytearray(self.file.read_bytes())
         changed[8_192] ^= 1

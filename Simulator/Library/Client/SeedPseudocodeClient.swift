@@ -243,6 +243,8 @@ package final class SeedPseudocodeClient: SimulatedClient {
 
   package func knowsListings() -> Bool { false }
 
+  package func contradictions() -> UInt64 { 0 }
+
   package func state() -> SimState { SimState(busy: !calls.isEmpty) }
   package func changes(after seq: UInt64) -> [UInt64]? { [] }
   package func armKill(afterWrites writes: Int) { armed = true }

@@ -182,6 +182,8 @@ package protocol SimulatedClient: AnyObject {
   func state() throws -> SimState
   /// Whether pages have told in which way they are listed.
   func knowsListings() throws -> Bool
+  /// Rows of its file that contradict each other.
+  func contradictions() throws -> UInt64
   /// Sequence numbers of the changes after `seq`; nil where they are no longer kept.
   func changes(after seq: UInt64) throws -> [UInt64]?
   func openWindow(

@@ -1,4 +1,6 @@
 /// What the judges ask of the engine that its facade does not tell.
+internal import Store
+
 @testable internal import Engine
 
 extension TidelineClient {
@@ -6,5 +8,11 @@ extension TidelineClient {
   /// order.
   package func knowsListings() throws -> Bool {
     try client.input { engine, _ throws(Failure) in engine.memory.ties.isKnown }
+  }
+
+  package func contradictions() throws -> UInt64 {
+    var check = RowCheck()
+    while try !client.store.step(&check) {}
+    return check.found
   }
 }

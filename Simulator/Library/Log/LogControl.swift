@@ -114,6 +114,8 @@ final class LogControl: SimulatedClient {
   func markRead(_ conversation: [UInt8], ids: [[UInt8]]) {}
   func forget(_ conversation: [UInt8], id: [UInt8]) {}
   func knowsListings() -> Bool { true }
+
+  func contradictions() -> UInt64 { 0 }
   func state() -> SimState { SimState(busy: !waiting.isEmpty) }
   func changes(after seq: UInt64) -> [UInt64]? { [] }
   func armKill(afterWrites writes: Int) {}

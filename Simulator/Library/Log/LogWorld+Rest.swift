@@ -21,6 +21,8 @@ extension LogWorld {
     try loseTail()
     try readAfresh()
     for device in devices.prefix(knobs.devices) {
+      let found = try device.client.contradictions()
+      if found > 0 { throw Violation("\(found) rows contradict others") }
       if knobs.usesFile {
         try kill(device, expecting: [image(device)])
         try until("after a kill") { try isIdle(device) }

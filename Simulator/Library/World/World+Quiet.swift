@@ -39,6 +39,13 @@ extension World {
     findings.reopenRequests = findings.requests - before
     try untilIdle("a start")
     for index in present { try checkExact(index) }
+    try ensureConsistent()
+  }
+
+  /// No check of the file calls a sound one damaged.
+  private func ensureConsistent() throws {
+    let found = try client.contradictions()
+    if found > 0 { throw Violation("\(found) rows contradict others") }
   }
 
   /// Faults off, a new connection, and late commits land.

@@ -66,7 +66,8 @@ public func tl_work_checked(
     try unsafe write(out) { () throws(Failure) in
       tl_checked(
         struct_size: 0, is_healed: found.isHealed ? 1 : 0, pages: found.pages,
-        damaged: found.damaged, messages: found.messages, operations: found.operations)
+        damaged: found.damaged, messages: found.messages, operations: found.operations,
+        contradictions: found.contradictions)
     }
     return status(TL_OK)
   }

@@ -24,6 +24,7 @@ extension WorkBody {
 package struct FileCheck: Sendable {
   package var pages: UInt64
   package var damaged: UInt64
+  package var contradictions: UInt64
   /// Its damage is healed; the next two are kept then.
   package var isHealed = false
   package var messages: UInt64 = 0

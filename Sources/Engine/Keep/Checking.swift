@@ -24,6 +24,8 @@ private final class CheckWork: WorkBody {
   private struct State {
     var store: MessageStore
     var check: PageCheck
+    /// Begun when all pages were read.
+    var rows: RowCheck?
     var found: FileCheck?
   }
 
@@ -40,19 +42,40 @@ private final class CheckWork: WorkBody {
   func step() throws(Failure) -> Bool {
     try client.ensureOpen()
     guard let check = try unfinished() else { return true }
+    var found: FileCheck
     do throws(StoreFailure) {
-      guard try client.store.step(check) else { return false }
+      guard let contradictions = try contradictions(check) else { return false }
+      found = FileCheck(
+        pages: check.progress.total, damaged: check.damaged, contradictions: contradictions)
     } catch {
       throw Failure(error)
     }
-    var found = FileCheck(pages: check.progress.total, damaged: check.damaged)
-    if heals, found.damaged > 0 || client.core.metDamage.withLock({ $0 }) {
+    let isDamaged = found.damaged > 0 || found.contradictions > 0
+    if heals, isDamaged || client.core.metDamage.withLock({ $0 }) {
       let kept = try client.heal()
       found.isHealed = true
       (found.messages, found.operations) = (kept.messages, kept.operations)
     }
     state.withLock { $0.found = found }
     return true
+  }
+
+  /// A slice of the pages, or of the rows where all pages are sound; nil until the end.
+  private func contradictions(_ check: PageCheck) throws(StoreFailure) -> UInt64? {
+    guard var rows = state.withLock({ $0.rows }) else {
+      guard try client.store.step(check) else { return nil }
+      if check.damaged > 0 { return 0 }
+      state.withLock { $0.rows = RowCheck() }
+      return nil
+    }
+    do throws(StoreFailure) {
+      let isDone = try client.store.step(&rows)
+      state.withLock { $0.rows = rows }
+      return isDone ? rows.found : nil
+    } catch .damaged {
+      // Nothing can be read.
+      return rows.found &+ 1
+    }
   }
 
   /// The walk that goes on, or a new one where the client has let go of the file since; nil at the
@@ -65,7 +88,7 @@ private final class CheckWork: WorkBody {
     let check: PageCheck?
     do throws(StoreFailure) { check = try store.pageCheck() } catch { throw Failure(error) }
     guard let check else { throw .closed }
-    state.withLock { ($0.store, $0.check) = (store, check) }
+    state.withLock { $0 = State(store: store, check: check) }
     return check
   }
 

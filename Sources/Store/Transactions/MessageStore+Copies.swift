@@ -166,6 +166,12 @@ extension MessageStore {
     }
   }
 
+  /// Looks at a slice of the rows, beside writes; true when all were looked at.
+  package func step(_ check: inout RowCheck) throws(StoreFailure) -> Bool {
+    try readBeside(
+      failure: { $0 }, { rx throws(StoreFailure) in try check.step(rx) })
+  }
+
   /// Reads a slice; true when all pages were read.
   package func step(_ check: PageCheck) throws(StoreFailure) -> Bool {
     try gate.enter { () throws(StoreFailure) in

@@ -1211,6 +1211,7 @@ class Checked(ctypes.Structure):
         ("damaged", c_uint64),
         ("messages", c_uint64),
         ("operations", c_uint64),
+        ("contradictions", c_uint64),
     ]
 
 

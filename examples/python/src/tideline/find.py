@@ -126,13 +126,14 @@ class Receipt:
 @dataclasses.dataclass(frozen=True)
 class Checked:
     """What ``check`` has found: ``tl_checked``. ``messages`` and ``operations`` are those that are
-    kept, once the file is healed."""
+    kept, once the file is healed. ``contradictions``: what decrypts and contradicts other rows."""
 
     is_healed: bool
     pages: int
     damaged: int
     messages: int
     operations: int
+    contradictions: int
 
 
 class Work:
@@ -168,7 +169,8 @@ class Work:
         out = c.Checked(ctypes.sizeof(c.Checked))
         if check(c.library.tl_work_checked(self._handle, ctypes.byref(out))) == Status.NONE:
             return None
-        return Checked(bool(out.is_healed), out.pages, out.damaged, out.messages, out.operations)
+        return Checked(bool(out.is_healed), out.pages, out.damaged, out.messages, out.operations,
+                       out.contradictions)
 
 
 class Finds:

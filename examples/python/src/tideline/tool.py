@@ -213,10 +213,13 @@ def _check(told: argparse.Namespace) -> int:
     except DamagedError as error:
         raise Trouble("the file does not open, or cannot be healed: read what is left of it into a "
                       "new one with salvage") from error
-    if found.damaged and not found.is_healed:
-        raise Trouble(f"{found.damaged} of {found.pages} pages are damaged: --heal writes what it "
-                      "can read over the file, and the server fills the rest")
-    healed = f", {found.damaged} of them healed" if found.is_healed else ", all sound"
+    wrong = f"{found.damaged} of them damaged"
+    if found.contradictions:
+        wrong += f", {found.contradictions} rows or tables that contradict others"
+    if (found.damaged or found.contradictions) and not found.is_healed:
+        raise Trouble(f"{found.pages} pages, {wrong}: --heal writes what it can read over the "
+                      "file, and the server fills the rest")
+    healed = f", {wrong}, healed" if found.is_healed else ", all sound"
     print(f"{found.pages} pages{healed}")
     return DONE
 
