@@ -126,9 +126,9 @@ enum PagedHistory: History {
     _ coverage: inout Coverage, of record: ConversationRecord, first: Position?, _ reading: Reading
   ) throws(StoreFailure) {
     // Below 1970 stands only what begins before all that there is.
-    coverage.deletionsAsOfUs = max(0, record.deletions?.timeUs ?? 0)
+    coverage.deletionsAsOfUs = max(0, record.deletions?.time.us ?? 0)
     coverage.contentAsOfUs = reading.scheme.stamp(record.fetch?.text)?.timeUs ?? 0
-    coverage.marksAsOfUs = max(0, record.marks?.timeUs ?? 0)
+    coverage.marksAsOfUs = max(0, record.marks?.time.us ?? 0)
     coverage.totalCount = record.totalCount ?? -1
     guard record.auditedTotal != nil, coverage.totalCount != coverage.knownCount,
       reading.scheme.countsProve

@@ -127,8 +127,8 @@ extension SyncEngine {
       }
       ingested.record(page.items, frame: ingest.frame)
       merge.scheme.knowsOrder = order(&ingested, of: merge.listing, frame: ingest.frame)
-      let shownUs = memory.server.plausibleTime(ingested, stated: nil, at: now)
-      if !memory.server.isBorneOut(page.serverTime, shownUs: shownUs) {
+      let shown = memory.server.plausibleTime(ingested, stated: nil, at: now)
+      if !memory.server.isBorneOut(page.serverTime, shown: shown) {
         merge.page.serverTime = nil
       }
       memory.server.learn(merge.page, from: ingested, at: now)
@@ -197,7 +197,7 @@ extension SyncEngine {
   ) throws(StoreFailure) -> Step {
     try readLog(&job) { sync, job throws(StoreFailure) in
       if let time = page.serverTime, memory.server.isBorneOut(time) {
-        memory.server.learnTime(time.timeUs, at: now)
+        memory.server.learnTime(time.time, at: now)
         try sync.tx.save(memory.server.facts)
       }
       return try sync.take(page, on: stage, of: &job, from: ingest)
@@ -324,7 +324,7 @@ extension SyncEngine {
         return Step.next
       }
       if let form = try planner.deletionForm(record) {
-        planner.moveDeletions(&record, page: page, form: form, knownUs: walk.knownUs)
+        planner.moveDeletions(&record, page: page, form: form, known: walk.known)
       }
       let step = try planner.afterDeletions(&job, of: &record)
       try tx.save(record)
@@ -348,8 +348,8 @@ extension SyncEngine {
       var spans = stored
       let ingested = try ingest.known(
         page.items, of: record, spans: spans, revivable: self.memory.revivable, in: tx)
-      if let top = ingested.insertedAt.map(\.time).max(),
-        let fetch = self.scheme.lateTop(record), top > fetch.timeUs
+      if let top = ingested.insertedAt.map({ ServerTime(us: $0.time) }).max(),
+        let fetch = self.scheme.lateTop(record), top > fetch.time
       {
         // Where a claim reaches above the watermark, others may have arrived with these.
         effects.isBehind = true
@@ -376,7 +376,7 @@ extension SyncEngine {
       }
       effects.fresh = claims
       job.caughtUp.noteChanges()
-      planner.moveMarks(&record, page: page, knownUs: walk.knownUs)
+      planner.moveMarks(&record, page: page, known: walk.known)
       let step = try planner.finish(&job, of: &record)
       try tx.save(record)
       return (step, effects)

@@ -2,16 +2,17 @@
 ///
 /// A record is loaded, changed and saved whole; saving an unchanged one writes
 /// nothing.
+package import Base
 package import Timeline
 
 /// A time up to which something is known, with the server's own print of it.
 package struct Watermark: Equatable, Sendable {
-  package var timeUs: Int64
+  package var time: ServerTime
   /// The form in which it is echoed to the server.
   package var text: [UInt8]
 
-  package init(timeUs: Int64, text: [UInt8]) {
-    self.timeUs = timeUs
+  package init(at time: ServerTime, text: [UInt8]) {
+    self.time = time
     self.text = text
   }
 }
@@ -47,7 +48,7 @@ package struct ConversationRecord: Equatable, Sendable {
   /// where there is none.
   package internal(set) var top: Position?
   /// The oldest `since` that deletions were ever asked from.
-  package var lowestSinceUs: Int64?
+  package var lowestSince: ServerTime?
   /// The server's last count.
   package var totalCount: Int64?
   /// Rows last changed before it belong to a lost epoch; 0 for none.
@@ -69,7 +70,7 @@ package struct ConversationRecord: Equatable, Sendable {
 /// What is known of the server, for the whole account.
 package struct ServerFacts: Equatable, Sendable {
   /// The greatest server time seen.
-  package var serverTimeUs: Int64?
+  package var serverTime: ServerTime?
   /// By how much the server's clock was seen to be ahead of the device's, at least.
   package var clockAheadUs: Int64?
   /// The largest page the server ever returned.
