@@ -60,7 +60,7 @@ struct PositionScheme {
   /// The time up to which content was fetched, where positions are times.
   func late(_ mark: ContentMark?) -> Watermark? {
     mark.flatMap { mark in
-      time(at: mark.order).map { Watermark(at: $0, text: mark.text) }
+      time(at: mark.newest.time).map { Watermark(at: $0, text: mark.text) }
     }
   }
 
@@ -120,8 +120,8 @@ struct PositionScheme {
   /// whole; or its number is above the known ones, though its time is not.
   func isLate(_ position: Position, below fetch: ContentMark, in ranges: SpanSet) -> Bool {
     order == .time
-      ? position.time <= fetch.order && ranges.span(holding: position) != nil
-      : position.time > fetch.order
+      ? position < fetch.boundary && ranges.span(holding: position) != nil
+      : position >= fetch.boundary
   }
 
   /// The top of a range that ends the overlap below a watermark.
@@ -151,15 +151,15 @@ struct PositionScheme {
   /// it out; only the time beside it does. Where no stamp can be borne out, a watermark that asks
   /// for everything again.
   func top(
-    _ plausible: (position: Position, stamp: Stamp)?, highest: Int64?, before fetch: ContentMark?,
-    epoch: ContentMark?
+    _ plausible: (position: Position, stamp: Stamp)?, highest: Position?,
+    before fetch: ContentMark?, epoch: ContentMark?
   ) -> ContentMark? {
     if order == .time {
-      return plausible.map { ContentMark(order: $0.position.time, text: $0.stamp.text) } ?? fetch
+      return plausible.map { ContentMark(newest: $0.position, text: $0.stamp.text) } ?? fetch
         ?? epoch
     }
     let text = plausible?.stamp.text ?? fetch?.text ?? epoch?.text
-    return text.flatMap { text in highest.map { ContentMark(order: $0, text: text) } }
+    return text.flatMap { text in highest.map { ContentMark(newest: $0, text: text) } }
   }
 
   // MARK: Pages

@@ -237,7 +237,7 @@ extension UpdateApplier {
     by pushed: PushedMessage, in record: ConversationRecord
   ) throws(StoreFailure) -> SpanSet.Span? {
     guard let previous = pushed.message.previousID,
-      let fetch = record.fetch, fetch.order <= pushed.position.time,
+      let fetch = record.fetch, fetch.newest <= pushed.position,
       let below = try tx.rows(
         record.cid, from: .min, to: pushed.position, limit: 1, newestFirst: true
       ).first?.position, below.id == previous
@@ -249,10 +249,10 @@ extension UpdateApplier {
   /// not fetched again.
   private func raiseWatermark(_ pushed: PushedMessage, _ record: inout ConversationRecord) {
     let stamp = pushed.message.stamp
-    guard pushed.isNew, let fetch = record.fetch, fetch.order < pushed.position.time,
+    guard pushed.isNew, let fetch = record.fetch, fetch.boundary <= pushed.position,
       memory.server.isBorneOut(stamp.time, at: arrival.now)
     else { return }
-    record.fetch = ContentMark(order: pushed.position.time, text: stamp.text)
+    record.fetch = ContentMark(newest: pushed.position, text: stamp.text)
   }
 }
 

@@ -50,15 +50,15 @@ extension PageMerge {
     }
     let high = top.time.saturating(plus: scheme.overlapUs)
       .saturating(plus: unit.saturating(minus: 1)).floored(to: unit)
-    job.catchUp.top = ContentMark(order: high.us, text: stamp.printed(high))
+    job.catchUp.top = ContentMark(newest: .before(high), text: stamp.printed(high))
     job.catchUp.present = .after(high)
   }
 
   /// Keeps when the newest message of a burst was first read.
   func noteBurst() throws(StoreFailure) {
     guard case .catchUp(let catchUp) = job.stage, let us = catchUp.burstUs,
-      let fetch = record.fetch, fetch == catchUp.top
+      record.fetch == catchUp.top, let fetch = scheme.lateTop(record)
     else { return }
-    try BurstTable(tx).note(us, of: record.cid, topUs: fetch.order)
+    try BurstTable(tx).note(us, of: record.cid, topUs: fetch.time.us)
   }
 }

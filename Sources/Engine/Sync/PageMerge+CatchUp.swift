@@ -50,7 +50,7 @@ extension PageMerge {
     let time = ServerTime(us: below.first?.position.time ?? 0)
     // A clock that was wrong by more than messages are ever late says nothing of how late they are.
     if aheadUs <= WatermarkPolicy.overlapUsMax { memory.server.noteLateness(aheadUs) }
-    let lowered = ContentMark(order: time.us, text: stamp.printed(time))
+    let lowered = ContentMark(newest: .before(time), text: stamp.printed(time))
     let bound = scheme.bound(lowered)?.position ?? .min
     try endTrust(at: bound)
     record.fetch = lowered
@@ -149,7 +149,7 @@ extension PageMerge {
     guard let first = claim.rows.first, var last = claim.rows.last else {
       return job.catchUp.bound == nil || job.stopsAtPage ? .min : nil
     }
-    if let ordinary = claim.rows.last(where: { $0.time <= job.catchUp.top?.order ?? .min }) {
+    if let ordinary = claim.rows.last(where: { $0 < job.catchUp.top?.boundary ?? .min }) {
       last = ordinary
     } else if let time = job.catchUp.known, let stamped = scheme.time(at: first.time),
       time < stamped, memory.server.clock.wallUs.map({ $0 < stamped.us }) ?? true
@@ -168,7 +168,7 @@ extension PageMerge {
   /// The content is whole up to the present: the watermark goes up. A push of a live conversation
   /// raises it too; `boundBelowClock` lowers it, and `dropClaims` takes it away.
   mutating func contentIsWhole() throws(StoreFailure) -> PageOutcome {
-    if let top = provenTop, record.fetch.map({ $0.order < top.order }) ?? true {
+    if let top = provenTop, record.fetch.map({ $0.newest < top.newest }) ?? true {
       record.fetch = top
     }
     try noteBurst()
@@ -199,10 +199,9 @@ extension PageMerge {
   /// Whether a row came by push or by answer since the catch-up began that no page has shown, and
   /// that stands where deletions would not be asked about it.
   private func hasUnread(below time: ServerTime) -> Bool {
-    let top = job.catchUp.top?.order ?? time.us
     let unread = memory.pushed.lowest(
       in: record.cid, from: .min,
-      to: scheme.boundary(at: time) ?? .after(timestampGroup: top),
+      to: scheme.boundary(at: time) ?? job.catchUp.top?.boundary ?? .after(time),
       after: job.catchUp.freshLSN, besides: answer.ids, or: job.run.shownPushes)
     return unread != nil
   }
@@ -212,11 +211,11 @@ extension PageMerge {
   /// The watermark that the catch-up leaves: below where its claims had to end, so that the next
   /// one asks for all from there on.
   private var provenTop: ContentMark? {
-    guard let top = job.catchUp.top, let limit = job.run.limit, limit.time <= top.order,
+    guard let top = job.catchUp.top, let limit = job.run.limit, limit < top.boundary,
       let stamp = scheme.stamp(top.text)
     else { return job.catchUp.top }
-    let time = limit.time &- 1
-    return ContentMark(order: time, text: stamp.printed(ServerTime(us: time)))
+    let time = ServerTime(us: limit.time).saturating(minus: 1)
+    return ContentMark(newest: .before(time), text: stamp.printed(time))
   }
 
   /// Up to where the first page of this catch-up reached.
@@ -227,8 +226,8 @@ extension PageMerge {
   /// Up to where a walk of several pages speaks. A stamp years ahead puts every
   /// message that arrived meanwhile below it, so that part is not claimed.
   var claimedTop: Position {
-    guard let top = job.catchUp.top, top.order > 0 else { return present }
-    return min(present, .after(timestampGroup: max(top.order, job.catchUp.raisedUs)))
+    guard let top = job.catchUp.top, top.newest > .before(.zero) else { return present }
+    return min(present, max(top.boundary, job.catchUp.raised))
   }
 
   /// Where no row of the first page could set the watermark, a later one may, as far
@@ -237,13 +236,15 @@ extension PageMerge {
     guard topIsOpen, let known = job.catchUp.known else { return }
     let borneOut = ingested.stamps.filter { $0.stamp.time <= known }
     guard let top = borneOut.max(by: { $0.position < $1.position }),
-      top.position.time > job.catchUp.top?.order ?? .min
+      top.position >= job.catchUp.top?.boundary ?? .min
     else { return }
-    job.catchUp.top = ContentMark(order: top.position.time, text: top.stamp.text)
+    job.catchUp.top = ContentMark(newest: top.position, text: top.stamp.text)
   }
 
   /// No row of the first page could set the watermark.
-  private var topIsOpen: Bool { job.catchUp.top == record.fetch || job.catchUp.top?.order == 0 }
+  private var topIsOpen: Bool {
+    job.catchUp.top == record.fetch || job.catchUp.top?.isUnproven ?? false
+  }
 
   /// Where the first page showed nothing but stamps ahead, what is newer than the server time
   /// known then cannot be claimed. Now that a page tells the time, the newest is asked again.
@@ -274,30 +275,31 @@ extension PageMerge {
   private mutating func noteTop() throws(StoreFailure) {
     job.catchUp.known = [memory.server.time, job.catchUp.borneOut].compactMap { $0 }.max()
     // A page that reaches the present says that nothing stands above its last row.
-    let times = ingested.items.compactMap { $0?.time } + [record.fetch?.order].compactMap { $0 }
-    job.catchUp.present = times.max().map { .after(timestampGroup: $0) }
+    let highest = (ingested.items + [record.fetch?.newest]).compactMap { $0 }.max()
+    job.catchUp.present = highest.map { .after(timestampGroup: $0.time) }
     let plausible = memory.server.plausibleTop(
       page, from: ingested, at: now, borneOut: job.catchUp.borneOut)
-    let epoch = ingested.stamps.first.map { ContentMark(order: 0, text: $0.stamp.printed(.zero)) }
+    let epoch = ingested.stamps.first.map {
+      ContentMark(newest: .before(.zero), text: $0.stamp.printed(.zero))
+    }
     job.catchUp.top = scheme.top(
-      plausible, highest: times.max(), before: record.fetch, epoch: epoch)
+      plausible, highest: highest, before: record.fetch, epoch: epoch)
     job.run.issued = answer.issued
     job.run.limit = nil
     try endBelowPushes()
     if !isWhole { try raiseTop() }
-    job.catchUp.raisedUs = try raisedUs
+    job.catchUp.raised = try raised
   }
 
-  /// The watermark of before, where a burst has raised it above all that is stored.
-  private var raisedUs: Int64 {
+  /// The top of the watermark of before, where a burst has raised it above all that is stored.
+  private var raised: Position {
     get throws(StoreFailure) {
-      guard let top = job.catchUp.top?.order, let fetch = record.fetch?.order, top < fetch else {
+      guard let top = job.catchUp.top, let fetch = record.fetch, top.newest < fetch.newest else {
         return .min
       }
       let above = try tx.rows(
-        record.cid, from: .after(timestampGroup: top), to: .after(timestampGroup: fetch),
-        limit: 1, newestFirst: true)
-      return above.isEmpty ? fetch : .min
+        record.cid, from: top.boundary, to: fetch.boundary, limit: 1, newestFirst: true)
+      return above.isEmpty ? fetch.boundary : .min
     }
   }
 

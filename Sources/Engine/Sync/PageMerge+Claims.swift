@@ -195,7 +195,7 @@ extension PageMerge {
         !answer.claimed.covers(group.low, high: group.high)
       else { continue }
       ranges.spans.remove(group.low, group.high)
-      guard let fetch = record.fetch, position.time >= fetch.order else { continue }
+      guard let fetch = record.fetch, position >= fetch.newest else { continue }
       try endTrust(at: group.low)
       answer.isBehind = true
     }

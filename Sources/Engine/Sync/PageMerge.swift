@@ -194,7 +194,7 @@ struct PageMerge {
     let kept = settled
     try endTrust(at: bound)
     var settled = bound
-    if let fetch = record.fetch, fetch.order != 0, let known {
+    if let fetch = record.fetch, !fetch.isUnproven, let known {
       settled = max(bound, scheme.settled(at: known))
     }
     ranges.spans.remove(settled, .max)

@@ -17,21 +17,27 @@ package struct Watermark: Equatable, Sendable {
   }
 }
 
-/// Up to where content was fetched: the first part of a position, which is a time only where the
-/// server's positions are times.
+/// Up to where content was fetched.
 package struct ContentMark: Equatable, Sendable {
-  /// A server time, the server's number of a message, or a place in a log.
-  package var order: Int64
+  /// Of the newest timestamp group. A position has a key, whose copies would have to be counted.
+  private let group: Int64
   /// The print of the server time that stands there.
-  package var text: [UInt8]
+  package let text: [UInt8]
 
-  package init(order: Int64, text: [UInt8]) {
-    self.order = order
+  /// Up to and with the timestamp group of a position.
+  package init(newest: Position, text: [UInt8]) {
+    group = newest.time
     self.text = text
   }
 
+  /// The boundary below the newest timestamp group that was fetched.
+  package var newest: Position { .before(timestampGroup: group) }
+
   /// The boundary above all that was fetched.
-  package var boundary: Position { .after(timestampGroup: order) }
+  package var boundary: Position { .after(timestampGroup: group) }
+
+  /// No stamp bore it out: it asks for everything.
+  package var isUnproven: Bool { group == 0 }
 }
 
 /// What is known of one conversation as a whole.
@@ -104,8 +110,8 @@ extension ConversationRecord {
       // Numbers in a row say nothing of the present, where nothing was fetched.
       return fetch != nil || newest.high <= .before(timestampGroup: .min &+ 1)
     }
-    guard let top = fetch?.order, top < .max else { return false }
-    return newest.low.time <= top
+    guard let fetch, fetch.newest < .max else { return false }
+    return newest.low < fetch.boundary
   }
 }
 

@@ -31,7 +31,7 @@ extension Statement: ColumnSource {}
 
 extension ConversationRecord {
   func bind(_ row: inout some ColumnSink & ~Copyable) {
-    row.bind(fetch?.order)
+    row.bind(fetch?.newest.time)
     row.bind(fetch?.text)
     row.bind(deletions?.time.us)
     row.bind(deletions?.text)
@@ -78,7 +78,9 @@ extension ConversationRecord {
   static let stateColumns: Int32 = 13
 
   mutating func readState(_ row: borrowing some ColumnSource & ~Copyable, from column: Int32) {
-    fetch = Watermark(row, column: column).map { ContentMark(order: $0.time.us, text: $0.text) }
+    fetch = Watermark(row, column: column).map {
+      ContentMark(newest: .before($0.time), text: $0.text)
+    }
     deletions = Watermark(row, column: column + 2)
     marks = Watermark(row, column: column + 4)
     top = Position(row, column: column + 6)

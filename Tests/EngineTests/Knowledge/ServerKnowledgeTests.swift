@@ -76,7 +76,7 @@ import Wire
     server.noteRestore(at: 5)
     // Nothing is claimed of it that could be distrusted.
     #expect(!server.mustDistrust(record))
-    record.fetch = ContentMark(order: 1, text: [])
+    record.fetch = ContentMark(newest: .before(timestampGroup: 1), text: [])
     #expect(server.mustDistrust(record))
     record.restoredLSN = 5
     #expect(!server.mustDistrust(record))
@@ -88,7 +88,8 @@ import Wire
     let noon = bytes("2026-02-16T00:00:00Z")
     var record = ConversationRecord(cid: 1, id: [1])
     guard let time = server.scheme.stamp(noon)?.time else { return #expect(Bool(false)) }
-    record.fetch = ContentMark(order: isNumbered ? 500 : time.us, text: noon)
+    record.fetch = ContentMark(
+      newest: .before(timestampGroup: isNumbered ? 500 : time.us), text: noon)
     record.deletions = Watermark(at: time, text: noon)
     record.lowestSince = time
     #expect(server.lowerDeletions(&record, showing: time.saturating(minus: 3 * Self.day)))

@@ -17,7 +17,8 @@ import Timeline
     facts.epoch = []
     let saved = try fixture.write { tx throws(StoreFailure) in
       var record = try tx.conversation(creating: bytes("c"))
-      record.fetch = ContentMark(order: .max, text: bytes("2030-01-01T00:00:00Z"))
+      record.fetch = ContentMark(
+        newest: .before(timestampGroup: .max), text: bytes("2030-01-01T00:00:00Z"))
       record.deletions = Watermark(at: .zero, text: [])
       record.marks = Watermark(at: ServerTime(us: 7), text: bytes("m"))
       record.lowestSince = .min
