@@ -62,6 +62,7 @@ struct PageMerge {
     }
   }
 
+  /// Who calls it writes `ranges`, which the next step is planned by.
   mutating func merge() throws(StoreFailure) -> PageOutcome {
     let before = ranges.stored
     try notePage()
@@ -89,7 +90,6 @@ struct PageMerge {
     }
     try doubtInsertions(into: before)
     try learnTies(of: listing, run: run, climbs: climbs)
-    try ranges.flush(record.cid, in: tx)
     return outcome
   }
 
