@@ -193,49 +193,16 @@ internal import Engine
     unsafe block.deallocate()
   }
 
-  static func rows(_ handle: OpaquePointer?) -> (UnsafePointer<tl_message>?, Int) {
-    unsafe contents(handle, .messages)
-  }
-
-  static func changes(_ handle: OpaquePointer?) -> (UnsafePointer<tl_change>?, Int) {
-    unsafe contents(handle, .changes)
-  }
-
-  static func events(_ handle: OpaquePointer?) -> (UnsafePointer<tl_event>?, Int) {
-    unsafe contents(handle, .events)
-  }
-
-  static func quarantined(_ handle: OpaquePointer?) -> (UnsafePointer<tl_quarantined>?, Int) {
-    unsafe contents(handle, .quarantined)
-  }
-
-  static func items(_ handle: OpaquePointer?) -> (UnsafePointer<tl_item>?, Int) {
-    unsafe contents(handle, .items)
-  }
-
-  static func entities(_ handle: OpaquePointer?) -> (UnsafePointer<tl_entity>?, Int) {
-    unsafe contents(handle, .entities)
-  }
-
-  static func operations(_ handle: OpaquePointer?) -> (UnsafePointer<tl_operation>?, Int) {
-    unsafe contents(handle, .operations)
-  }
-
-  static func conversations(
-    _ handle: OpaquePointer?
-  ) -> (UnsafePointer<tl_conversation>?, Int) {
-    unsafe contents(handle, .conversations)
-  }
-
   /// The records, or NULL, and how many there are; none where it holds others.
   static func contents<Record>(
-    _ handle: OpaquePointer?, _ kind: Kind
-  ) -> (UnsafePointer<Record>?, Int) {
+    _ handle: OpaquePointer?, _ kind: Kind, _ count: UnsafeMutablePointer<Int>?
+  ) -> UnsafePointer<Record>? {
+    unsafe count?.pointee = 0
     guard let block = unsafe ours(handle), unsafe block.pointee.kind == kind,
       unsafe block.pointee.count > 0
-    else { return (nil, 0) }
-    let records = unsafe start(of: block).assumingMemoryBound(to: Record.self)
-    return unsafe (UnsafePointer(records), block.pointee.count)
+    else { return nil }
+    unsafe count?.pointee = block.pointee.count
+    return unsafe UnsafePointer(start(of: block).assumingMemoryBound(to: Record.self))
   }
 
   /// How complete the messages are; nothing else has such an answer.

@@ -3,6 +3,7 @@
 /// Nothing else in this room maps errors, so a case that is added to `Failure`
 /// does not compile until it has its status here. Texts are constants and
 /// numbers: no key, path, id or message text can reach the host's log.
+internal import Base
 package import CTideline
 package import Engine
 internal import Glibc
@@ -33,6 +34,20 @@ package func boundary(
       if case .internal = error { client.close() }
       throw error
     }
+  }
+}
+
+/// The same for a body that makes an object for `out`, or has none to give.
+package func boundary(
+  _ handle: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?,
+  _ body: (Client) throws(Failure) -> OpaquePointer?
+) -> tl_status {
+  unsafe out?.pointee = nil
+  return unsafe boundary(handle) { client throws(Failure) in
+    guard let out = unsafe out else { throw .invalid("out is NULL") }
+    guard let object = unsafe try body(client) else { return status(TL_NONE) }
+    unsafe out.pointee = object
+    return status(TL_OK)
   }
 }
 

@@ -53,11 +53,8 @@ public func tl_keys_read(
 public func tl_client_keys(
   _ client: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?
 ) -> tl_status {
-  unsafe out?.pointee = nil
-  return unsafe boundary(client) { client throws(Failure) in
-    guard let out = unsafe out else { throw .invalid("out is NULL") }
-    unsafe out.pointee = try Batch.new(KeySlots(client).all())
-    return status(TL_OK)
+  unsafe boundary(client, out) { client throws(Failure) in
+    unsafe try Batch.new(KeySlots(client).all())
   }
 }
 
@@ -65,9 +62,7 @@ public func tl_client_keys(
 public func tl_batch_key_slots(
   _ batch: OpaquePointer?, _ count: UnsafeMutablePointer<Int>?
 ) -> UnsafePointer<tl_key_slot>? {
-  let found: (UnsafePointer<tl_key_slot>?, Int) = unsafe Batch.contents(batch, .keySlots)
-  unsafe count?.pointee = found.1
-  return unsafe found.0
+  unsafe Batch.contents(batch, .keySlots, count)
 }
 
 @implementation @_cdecl("tl_key_code")

@@ -27,13 +27,10 @@ public func tl_list_open(
   _ client: OpaquePointer?, _ config: UnsafePointer<tl_list_config>?,
   _ out: UnsafeMutablePointer<OpaquePointer?>?
 ) -> tl_status {
-  unsafe out?.pointee = nil
-  return unsafe boundary(client) { client throws(Failure) in
-    guard let out = unsafe out else { throw .invalid("out is NULL") }
+  unsafe boundary(client, out) { client throws(Failure) in
     let zero = tl_list_config()
     let config = try ListConfig(unsafe config == nil ? zero : read(config, zero: zero))
-    unsafe out.pointee = Handle.new(try client.openList(config))
-    return status(TL_OK)
+    return unsafe Handle.new(try client.openList(config))
   }
 }
 
@@ -129,15 +126,12 @@ public func tl_client_conversations(
   _ client: OpaquePointer?, _ offset: UInt32, _ limit: UInt32,
   _ out: UnsafeMutablePointer<OpaquePointer?>?
 ) -> tl_status {
-  unsafe out?.pointee = nil
-  return unsafe boundary(client) { client throws(Failure) in
-    guard let out = unsafe out else { throw .invalid("out is NULL") }
+  unsafe boundary(client, out) { client throws(Failure) in
     let limit = try count(
       limit, zero: 256, atMost: Limits.readRowsMax, "limit is over 10,000")
     let page = try client.conversations(offset: Int(offset), limit: limit)
-    if page.rows.isEmpty { return status(TL_NONE) }
-    unsafe out.pointee = try Batch.new(page)
-    return status(TL_OK)
+    if page.rows.isEmpty { return nil }
+    return unsafe try Batch.new(page)
   }
 }
 
@@ -146,11 +140,8 @@ public func tl_client_conversation(
   _ client: OpaquePointer?, _ conversation: tl_view,
   _ out: UnsafeMutablePointer<OpaquePointer?>?
 ) -> tl_status {
-  unsafe out?.pointee = nil
-  return unsafe boundary(client) { client throws(Failure) in
-    guard let out = unsafe out else { throw .invalid("out is NULL") }
-    unsafe out.pointee = try Batch.new(client.conversation(unsafe conversation.id("conversation")))
-    return status(TL_OK)
+  unsafe boundary(client, out) { client throws(Failure) in
+    unsafe try Batch.new(client.conversation(unsafe conversation.id("conversation")))
   }
 }
 
@@ -158,9 +149,7 @@ public func tl_client_conversation(
 public func tl_batch_conversations(
   _ batch: OpaquePointer?, _ count: UnsafeMutablePointer<Int>?
 ) -> UnsafePointer<tl_conversation>? {
-  let (conversations, number) = unsafe Batch.conversations(batch)
-  unsafe count?.pointee = number
-  return unsafe conversations
+  unsafe Batch.contents(batch, .conversations, count)
 }
 
 @implementation @_cdecl("tl_client_draft")

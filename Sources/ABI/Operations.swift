@@ -87,15 +87,12 @@ public func tl_client_operations(
   _ client: OpaquePointer?, _ query: UnsafePointer<tl_operation_query>?,
   _ out: UnsafeMutablePointer<OpaquePointer?>?
 ) -> tl_status {
-  unsafe out?.pointee = nil
-  return unsafe boundary(client) { client throws(Failure) in
-    guard let out = unsafe out else { throw .invalid("out is NULL") }
+  unsafe boundary(client, out) { client throws(Failure) in
     let zero = unsafe tl_operation_query()
     let query = try unsafe query == nil ? zero : read(query, zero: zero)
     let page = try client.operations(unsafe OperationQuery(query))
-    if page.rows.isEmpty { return status(TL_NONE) }
-    unsafe out.pointee = try Batch.new(page)
-    return status(TL_OK)
+    if page.rows.isEmpty { return nil }
+    return unsafe try Batch.new(page)
   }
 }
 
@@ -118,11 +115,8 @@ extension OperationQuery {
 public func tl_client_operation(
   _ client: OpaquePointer?, _ operation: UInt64, _ out: UnsafeMutablePointer<OpaquePointer?>?
 ) -> tl_status {
-  unsafe out?.pointee = nil
-  return unsafe boundary(client) { client throws(Failure) in
-    guard let out = unsafe out else { throw .invalid("out is NULL") }
-    unsafe out.pointee = try Batch.new(client.operation(operation))
-    return status(TL_OK)
+  unsafe boundary(client, out) { client throws(Failure) in
+    unsafe try Batch.new(client.operation(operation))
   }
 }
 
@@ -130,9 +124,7 @@ public func tl_client_operation(
 public func tl_batch_operations(
   _ batch: OpaquePointer?, _ count: UnsafeMutablePointer<Int>?
 ) -> UnsafePointer<tl_operation>? {
-  let (operations, number) = unsafe Batch.operations(batch)
-  unsafe count?.pointee = number
-  return unsafe operations
+  unsafe Batch.contents(batch, .operations, count)
 }
 
 /// Runs `body`; false is "there was nothing to do".

@@ -10,12 +10,9 @@ public func tl_client_messages(
   _ client: OpaquePointer?, _ query: UnsafePointer<tl_query>?,
   _ out: UnsafeMutablePointer<OpaquePointer?>?
 ) -> tl_status {
-  unsafe out?.pointee = nil
-  return unsafe boundary(client) { client throws(Failure) in
-    guard let out = unsafe out else { throw .invalid("out is NULL") }
+  unsafe boundary(client, out) { client throws(Failure) in
     let query = try unsafe MessageQuery(read(query, zero: tl_query()))
-    unsafe out.pointee = try Batch.new(client.messages(query))
-    return status(TL_OK)
+    return unsafe try Batch.new(client.messages(query))
   }
 }
 
@@ -24,13 +21,10 @@ public func tl_client_message(
   _ client: OpaquePointer?, _ conversation: tl_view, _ id: tl_view,
   _ out: UnsafeMutablePointer<OpaquePointer?>?
 ) -> tl_status {
-  unsafe out?.pointee = nil
-  return unsafe boundary(client) { client throws(Failure) in
-    guard let out = unsafe out else { throw .invalid("out is NULL") }
+  unsafe boundary(client, out) { client throws(Failure) in
     let page = try unsafe client.message(
       conversation: conversation.id("conversation"), id: id.id("id"))
-    unsafe out.pointee = try Batch.new(page)
-    return status(TL_OK)
+    return unsafe try Batch.new(page)
   }
 }
 
@@ -39,15 +33,12 @@ public func tl_client_numbered(
   _ client: OpaquePointer?, _ conversation: tl_view, _ first: UInt64, _ last: UInt64,
   _ limit: UInt32, _ out: UnsafeMutablePointer<OpaquePointer?>?
 ) -> tl_status {
-  unsafe out?.pointee = nil
-  return unsafe boundary(client) { client throws(Failure) in
-    guard let out = unsafe out else { throw .invalid("out is NULL") }
+  unsafe boundary(client, out) { client throws(Failure) in
     guard first <= last else { throw .invalid("last is less than first") }
     let limit = try count(limit, zero: 50, atMost: Limits.readRowsMax, "limit is over 10,000")
     let page = try unsafe client.messages(
       conversation: conversation.id("conversation"), numbers: first...last, limit: limit)
-    unsafe out.pointee = try Batch.new(page)
-    return status(TL_OK)
+    return unsafe try Batch.new(page)
   }
 }
 
@@ -92,17 +83,14 @@ public func tl_client_quarantined(
   _ client: OpaquePointer?, _ conversation: tl_view, _ after: UInt64, _ limit: UInt32,
   _ out: UnsafeMutablePointer<OpaquePointer?>?
 ) -> tl_status {
-  unsafe out?.pointee = nil
-  return unsafe boundary(client) { client throws(Failure) in
-    guard let out = unsafe out else { throw .invalid("out is NULL") }
+  unsafe boundary(client, out) { client throws(Failure) in
     let limit = try count(limit, zero: 256, atMost: Limits.readRowsMax, "limit is over 10,000")
     let isOfAll = unsafe conversation.size == 0
     let items = try client.quarantined(
       conversation: isOfAll ? nil : unsafe conversation.id("conversation"), after: after,
       limit: limit)
-    if items.isEmpty { return status(TL_NONE) }
-    unsafe out.pointee = try Batch.new(items)
-    return status(TL_OK)
+    if items.isEmpty { return nil }
+    return unsafe try Batch.new(items)
   }
 }
 
@@ -110,9 +98,7 @@ public func tl_client_quarantined(
 public func tl_batch_quarantined(
   _ batch: OpaquePointer?, _ count: UnsafeMutablePointer<Int>?
 ) -> UnsafePointer<tl_quarantined>? {
-  let (items, number) = unsafe Batch.quarantined(batch)
-  unsafe count?.pointee = number
-  return unsafe items
+  unsafe Batch.contents(batch, .quarantined, count)
 }
 
 @implementation @_cdecl("tl_client_entities")
@@ -120,14 +106,11 @@ public func tl_client_entities(
   _ client: OpaquePointer?, _ query: UnsafePointer<tl_entity_query>?,
   _ out: UnsafeMutablePointer<OpaquePointer?>?
 ) -> tl_status {
-  unsafe out?.pointee = nil
-  return unsafe boundary(client) { client throws(Failure) in
-    guard let out = unsafe out else { throw .invalid("out is NULL") }
+  unsafe boundary(client, out) { client throws(Failure) in
     let entities = try client.entities(
       try unsafe EntityQuery(read(query, zero: tl_entity_query())))
-    if entities.isEmpty { return status(TL_NONE) }
-    unsafe out.pointee = try Batch.new(entities)
-    return status(TL_OK)
+    if entities.isEmpty { return nil }
+    return unsafe try Batch.new(entities)
   }
 }
 
@@ -173,36 +156,28 @@ public func tl_text_free(_ text: UnsafeMutablePointer<tl_text>?) {
 public func tl_batch_rows(
   _ batch: OpaquePointer?, _ count: UnsafeMutablePointer<Int>?
 ) -> UnsafePointer<tl_message>? {
-  let (rows, number) = unsafe Batch.rows(batch)
-  unsafe count?.pointee = number
-  return unsafe rows
+  unsafe Batch.contents(batch, .messages, count)
 }
 
 @implementation @_cdecl("tl_batch_changes")
 public func tl_batch_changes(
   _ batch: OpaquePointer?, _ count: UnsafeMutablePointer<Int>?
 ) -> UnsafePointer<tl_change>? {
-  let (changes, number) = unsafe Batch.changes(batch)
-  unsafe count?.pointee = number
-  return unsafe changes
+  unsafe Batch.contents(batch, .changes, count)
 }
 
 @implementation @_cdecl("tl_batch_events")
 public func tl_batch_events(
   _ batch: OpaquePointer?, _ count: UnsafeMutablePointer<Int>?
 ) -> UnsafePointer<tl_event>? {
-  let (events, number) = unsafe Batch.events(batch)
-  unsafe count?.pointee = number
-  return unsafe events
+  unsafe Batch.contents(batch, .events, count)
 }
 
 @implementation @_cdecl("tl_batch_entities")
 public func tl_batch_entities(
   _ batch: OpaquePointer?, _ count: UnsafeMutablePointer<Int>?
 ) -> UnsafePointer<tl_entity>? {
-  let (entities, number) = unsafe Batch.entities(batch)
-  unsafe count?.pointee = number
-  return unsafe entities
+  unsafe Batch.contents(batch, .entities, count)
 }
 
 @implementation @_cdecl("tl_batch_coverage")

@@ -27,12 +27,9 @@ public func tl_window_open(
   _ client: OpaquePointer?, _ config: UnsafePointer<tl_window_config>?,
   _ out: UnsafeMutablePointer<OpaquePointer?>?
 ) -> tl_status {
-  unsafe out?.pointee = nil
-  return unsafe boundary(client) { client throws(Failure) in
-    guard let out = unsafe out else { throw .invalid("out is NULL") }
+  unsafe boundary(client, out) { client throws(Failure) in
     let config = try unsafe WindowConfig(read(config, zero: tl_window_config()))
-    unsafe out.pointee = Handle.new(try client.openWindow(config))
-    return status(TL_OK)
+    return unsafe Handle.new(try client.openWindow(config))
   }
 }
 

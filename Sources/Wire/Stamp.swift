@@ -3,11 +3,11 @@
 /// Servers are asked with their own printed times, so the text is kept exactly;
 /// a time made from it is floored to what that form can say, never rounded up,
 /// because a cursor that is too late loses messages and one too early does not.
-internal import Base
+package import Base
 
 package struct Stamp: Hashable, Sendable {
-  /// Microseconds since 1970 UTC; finer digits are dropped.
-  package let timeUs: Int64
+  /// Digits finer than microseconds are dropped.
+  package let time: ServerTime
   /// As printed.
   package let text: [UInt8]
 
@@ -46,12 +46,14 @@ package struct Stamp: Hashable, Sendable {
     let time = seconds * 1_000_000 + micros - offset
     guard Stamp.range.contains(time) else { return nil }
     self.text = text
-    timeUs = time
+    self.time = ServerTime(us: time)
     separator = text[10]
     fractionDigits = fraction.digits
     zoneStart = fraction.end
     offsetUs = offset
   }
+
+  package var timeUs: Int64 { time.us }
 
   /// The smallest step that the printed form can show, in microseconds.
   package var resolutionUs: Int64 {
@@ -61,8 +63,8 @@ package struct Stamp: Hashable, Sendable {
   /// Another time in the same form, resolution and zone, floored.
   ///
   /// A time outside the years 1 to 9999 gives the nearest one inside.
-  package func printed(_ timeUs: Int64) -> [UInt8] {
-    let local = Stamp.clamped(Stamp.clamped(timeUs) + offsetUs)
+  package func printed(_ time: ServerTime) -> [UInt8] {
+    let local = Stamp.clamped(Stamp.clamped(time.us) + offsetUs)
     let (second, micros) = floorDivide(local, by: 1_000_000)
     let (day, inDay) = floorDivide(second, by: 86_400)
     let date = calendarDate(day)

@@ -1,6 +1,7 @@
 /// Fuzzes printed times: what is read must print back, floored, in the same form.
 ///
 /// The first nine bytes are a zone and another time, the others the text.
+import Base
 import Wire
 
 @_cdecl("LLVMFuzzerTestOneInput")
@@ -17,13 +18,13 @@ public func fuzz(_ data: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
 }
 
 private func check(_ stamp: Stamp, at timeUs: Int64, _ zone: Int) {
-  let printed = stamp.printed(timeUs)
+  let printed = stamp.printed(ServerTime(us: timeUs))
   demand(printed.count == stamp.text.count, "the form keeps its length")
   guard let again = Stamp(printed, zoneOffsetMinutes: zone) else {
     fatalError("broken promise: a printed time is a time")
   }
   demand(again.resolutionUs == stamp.resolutionUs, "the form keeps its resolution")
-  demand(again.printed(again.timeUs) == printed, "a printed time prints as itself")
+  demand(again.printed(again.time) == printed, "a printed time prints as itself")
   // Two days inside the years that can be printed, whatever the zone.
   let inside = -62_135_423_000_000_000...253_402_127_999_999_999 as ClosedRange<Int64>
   if inside.contains(timeUs) {

@@ -136,7 +136,7 @@ import Wire
       #expect(message.rest.isEmpty || failure(message.rest) == nil)
       checkID(message.id)
       #expect(message.sequence.map { $0.value >= 0 } ?? true)
-      let floor = message.stamp.printed(message.stamp.timeUs)
+      let floor = message.stamp.printed(message.stamp.time)
       #expect(floor.count == message.stamp.text.count)
     }
     return (messages.count, effects.count)

@@ -91,10 +91,6 @@ extension Batch {
       given: Int(clamping: words[1]), isCut: words[0] & 1 == 1, mark: words[2], client: words[3])
   }
 
-  static func hits(_ handle: OpaquePointer?) -> (UnsafePointer<tl_hit>?, Int) {
-    unsafe contents(handle, .hits)
-  }
-
   /// What was searched; nothing but hits has such an answer.
   static func searched(_ handle: OpaquePointer?) throws(Failure) -> tl_searched {
     let block = try unsafe block(handle)

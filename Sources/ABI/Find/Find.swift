@@ -46,11 +46,8 @@ public func tl_search_switch(_ client: OpaquePointer?, _ on: Int32) -> tl_status
 public func tl_search_build(
   _ client: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?
 ) -> tl_status {
-  unsafe out?.pointee = nil
-  return unsafe boundary(client) { client throws(Failure) in
-    guard let out = unsafe out else { throw .invalid("out is NULL") }
-    unsafe out.pointee = Handle.new(try SearchService(client).buildSearch())
-    return status(TL_OK)
+  unsafe boundary(client, out) { client throws(Failure) in
+    unsafe Handle.new(try SearchService(client).buildSearch())
   }
 }
 
@@ -58,11 +55,8 @@ public func tl_search_build(
 public func tl_search_check(
   _ client: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?
 ) -> tl_status {
-  unsafe out?.pointee = nil
-  return unsafe boundary(client) { client throws(Failure) in
-    guard let out = unsafe out else { throw .invalid("out is NULL") }
-    unsafe out.pointee = Handle.new(try SearchService(client).checkSearch())
-    return status(TL_OK)
+  unsafe boundary(client, out) { client throws(Failure) in
+    unsafe Handle.new(try SearchService(client).checkSearch())
   }
 }
 
@@ -71,12 +65,9 @@ public func tl_client_search(
   _ client: OpaquePointer?, _ search: UnsafePointer<tl_search>?,
   _ out: UnsafeMutablePointer<OpaquePointer?>?
 ) -> tl_status {
-  unsafe out?.pointee = nil
-  return unsafe boundary(client) { client throws(Failure) in
-    guard let out = unsafe out else { throw .invalid("out is NULL") }
+  unsafe boundary(client, out) { client throws(Failure) in
     let query = try unsafe SearchQuery(read(search, zero: tl_search()))
-    unsafe out.pointee = try Batch.new(SearchService(client).search(query))
-    return status(TL_OK)
+    return unsafe try Batch.new(SearchService(client).search(query))
   }
 }
 
@@ -84,9 +75,7 @@ public func tl_client_search(
 public func tl_batch_hits(
   _ batch: OpaquePointer?, _ count: UnsafeMutablePointer<Int>?
 ) -> UnsafePointer<tl_hit>? {
-  let (hits, number) = unsafe Batch.hits(batch)
-  unsafe count?.pointee = number
-  return unsafe hits
+  unsafe Batch.contents(batch, .hits, count)
 }
 
 @implementation @_cdecl("tl_batch_searched")
@@ -104,16 +93,13 @@ public func tl_search_unsearched(
   _ client: OpaquePointer?, _ conversation: tl_view, _ after: UInt64, _ limit: UInt32,
   _ out: UnsafeMutablePointer<OpaquePointer?>?
 ) -> tl_status {
-  unsafe out?.pointee = nil
-  return unsafe boundary(client) { client throws(Failure) in
-    guard let out = unsafe out else { throw .invalid("out is NULL") }
+  unsafe boundary(client, out) { client throws(Failure) in
     let limit = try count(
       limit, zero: 100, atMost: Limits.readRowsMax, "limit is over 10,000")
     let id = try unsafe conversation.size == 0 ? nil : conversation.id("conversation")
     let found = try SearchService(client).unsearched(id, after: after, limit: limit)
-    if found.isEmpty { return status(TL_NONE) }
-    unsafe out.pointee = try Batch.new(found)
-    return status(TL_OK)
+    if found.isEmpty { return nil }
+    return unsafe try Batch.new(found)
   }
 }
 
@@ -121,9 +107,7 @@ public func tl_search_unsearched(
 public func tl_batch_unsearched(
   _ batch: OpaquePointer?, _ count: UnsafeMutablePointer<Int>?
 ) -> UnsafePointer<tl_unsearched>? {
-  let found: (UnsafePointer<tl_unsearched>?, Int) = unsafe Batch.contents(batch, .unsearched)
-  unsafe count?.pointee = found.1
-  return unsafe found.0
+  unsafe Batch.contents(batch, .unsearched, count)
 }
 
 extension SearchQuery {

@@ -24,7 +24,8 @@ internal import Engine
     guard let fold = unsafe config.fold else { return }
     let batch = try unsafe Batch.new(page)
     defer { unsafe Batch.free(batch) }
-    let (rows, count) = unsafe Batch.rows(batch)
+    var count = 0
+    let rows: UnsafePointer<tl_message>? = unsafe Batch.contents(batch, .messages, &count)
     guard let rows = unsafe rows else { return }
     for (index, known) in answers.enumerated().prefix(count) {
       var answer = tl_fold()

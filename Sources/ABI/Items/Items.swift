@@ -78,9 +78,7 @@ public func tl_items_read(
 public func tl_batch_items(
   _ batch: OpaquePointer?, _ count: UnsafeMutablePointer<Int>?
 ) -> UnsafePointer<tl_item>? {
-  let (items, number) = unsafe Batch.items(batch)
-  unsafe count?.pointee = number
-  return unsafe items
+  unsafe Batch.contents(batch, .items, count)
 }
 
 @implementation @_cdecl("tl_items_messages")

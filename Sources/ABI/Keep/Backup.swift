@@ -10,11 +10,8 @@ internal import Engine
 public func tl_client_backup(
   _ client: OpaquePointer?, _ path: tl_view, _ out: UnsafeMutablePointer<OpaquePointer?>?
 ) -> tl_status {
-  unsafe out?.pointee = nil
-  return unsafe boundary(client) { client throws(Failure) in
-    guard let out = unsafe out else { throw .invalid("out is NULL") }
-    unsafe out.pointee = Handle.new(try Backup(client).start(unsafe filePath(path)))
-    return status(TL_OK)
+  unsafe boundary(client, out) { client throws(Failure) in
+    unsafe Handle.new(try Backup(client).start(unsafe filePath(path)))
   }
 }
 
@@ -36,12 +33,9 @@ public func tl_salvage(
 public func tl_client_rekey(
   _ client: OpaquePointer?, _ erase: tl_view, _ out: UnsafeMutablePointer<OpaquePointer?>?
 ) -> tl_status {
-  unsafe out?.pointee = nil
-  return unsafe boundary(client) { client throws(Failure) in
-    guard let out = unsafe out else { throw .invalid("out is NULL") }
+  unsafe boundary(client, out) { client throws(Failure) in
     let conversation = try unsafe erase.size == 0 ? [] : erase.id("erase")
-    unsafe out.pointee = Handle.new(try Rekeying(client).start(erasing: conversation))
-    return status(TL_OK)
+    return unsafe Handle.new(try Rekeying(client).start(erasing: conversation))
   }
 }
 
@@ -49,11 +43,8 @@ public func tl_client_rekey(
 public func tl_client_check(
   _ client: OpaquePointer?, _ heal: Int32, _ out: UnsafeMutablePointer<OpaquePointer?>?
 ) -> tl_status {
-  unsafe out?.pointee = nil
-  return unsafe boundary(client) { client throws(Failure) in
-    guard let out = unsafe out else { throw .invalid("out is NULL") }
-    unsafe out.pointee = Handle.new(try Checking.start(client, heals: heal != 0))
-    return status(TL_OK)
+  unsafe boundary(client, out) { client throws(Failure) in
+    unsafe Handle.new(try Checking.start(client, heals: heal != 0))
   }
 }
 

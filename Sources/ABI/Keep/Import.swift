@@ -41,15 +41,12 @@ public func tl_client_import_bad(
   _ client: OpaquePointer?, _ name: tl_view, _ after: UInt64, _ limit: UInt32,
   _ out: UnsafeMutablePointer<OpaquePointer?>?
 ) -> tl_status {
-  unsafe out?.pointee = nil
-  return unsafe boundary(client) { client throws(Failure) in
-    guard let out = unsafe out else { throw .invalid("out is NULL") }
+  unsafe boundary(client, out) { client throws(Failure) in
     let limit = try count(
       limit, zero: 100, atMost: Limits.readRowsMax, "limit is over 10,000")
     let found = try Importer(client).bad(unsafe name.id("name"), after: after, limit: limit)
-    if found.isEmpty { return status(TL_NONE) }
-    unsafe out.pointee = try Batch.new(found)
-    return status(TL_OK)
+    if found.isEmpty { return nil }
+    return unsafe try Batch.new(found)
   }
 }
 
@@ -57,9 +54,7 @@ public func tl_client_import_bad(
 public func tl_batch_bad_lines(
   _ batch: OpaquePointer?, _ count: UnsafeMutablePointer<Int>?
 ) -> UnsafePointer<tl_bad_line>? {
-  let found: (UnsafePointer<tl_bad_line>?, Int) = unsafe Batch.contents(batch, .badLines)
-  unsafe count?.pointee = found.1
-  return unsafe found.0
+  unsafe Batch.contents(batch, .badLines, count)
 }
 
 @implementation @_cdecl("tl_client_export")

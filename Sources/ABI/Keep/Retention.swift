@@ -21,11 +21,8 @@ public func tl_client_retain(
 public func tl_client_purge(
   _ client: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?
 ) -> tl_status {
-  unsafe out?.pointee = nil
-  return unsafe boundary(client) { client throws(Failure) in
-    guard let out = unsafe out else { throw .invalid("out is NULL") }
-    unsafe out.pointee = Handle.new(try RetentionService(client).purge())
-    return status(TL_OK)
+  unsafe boundary(client, out) { client throws(Failure) in
+    unsafe Handle.new(try RetentionService(client).purge())
   }
 }
 

@@ -247,7 +247,7 @@ package final class Client: Sendable {
       state.requestsInFlight = engine.tracker.inFlight
       state.framesWaiting = engine.tracker.outbox.count + engine.acknowledgements.ready.count
       state.reconnectWanted = engine.tracker.link == .unusable
-      state.asOfUs = engine.memory.server.timeUs ?? 0
+      state.asOfUs = engine.memory.server.time?.us ?? 0
       let counts = try engine.countStored()
       state.readsPending = counts.readsPending
       state.changeSeq = counts.changeSeq

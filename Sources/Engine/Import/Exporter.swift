@@ -141,7 +141,7 @@ private final class ExportWork: WorkBody {
     if row.editedUs != 0 {
       let zone = client.config.profile.zoneOffsetMinutes
       let form = Stamp(page[row.stamp], zoneOffsetMinutes: zone)
-      if let form { json.add("edited_at", form.printed(row.editedUs)) }
+      if let form { json.add("edited_at", form.printed(ServerTime(us: row.editedUs))) }
     }
     if !row.replyTo.isEmpty { json.add("reply_to", page[row.replyTo]) }
     if !row.reactions.isEmpty { json.add("reactions", json: page[row.reactions]) }

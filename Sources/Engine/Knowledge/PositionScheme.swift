@@ -45,12 +45,14 @@ struct PositionScheme {
   // MARK: Times and positions
 
   /// The boundary before all that was stamped at a time or later; nil where positions are no times.
-  func boundary(at time: Int64) -> Position? {
-    order == .time ? .before(timestampGroup: time) : nil
+  func boundary(at time: ServerTime) -> Position? {
+    order == .time ? .before(time) : nil
   }
 
   /// The time that the first part of a position is; nil where it is none.
-  func time(at position: Int64) -> Int64? { order == .time ? position : nil }
+  func time(at position: Int64) -> ServerTime? {
+    order == .time ? ServerTime(us: position) : nil
+  }
 
   /// The watermark of content, where messages may still appear below it.
   func lateTop(_ record: ConversationRecord) -> Watermark? { late(record.fetch) }
@@ -58,7 +60,7 @@ struct PositionScheme {
   /// The time up to which content was fetched, where positions are times.
   func late(_ mark: ContentMark?) -> Watermark? {
     mark.flatMap { mark in
-      time(at: mark.order).map { Watermark(timeUs: $0, text: mark.text) }
+      time(at: mark.newest.time).map { Watermark(at: $0, text: mark.text) }
     }
   }
 
@@ -104,7 +106,7 @@ struct PositionScheme {
   }
 
   /// Whether a catch-up from a watermark asks for everything: one that no stamp bore out.
-  func asksForAll(from fetch: ContentMark) -> Bool { late(fetch)?.timeUs == 0 }
+  func asksForAll(from fetch: ContentMark) -> Bool { late(fetch)?.time == .zero }
 
   // MARK: Messages that are committed late
 
@@ -118,43 +120,46 @@ struct PositionScheme {
   /// whole; or its number is above the known ones, though its time is not.
   func isLate(_ position: Position, below fetch: ContentMark, in ranges: SpanSet) -> Bool {
     order == .time
-      ? position.time <= fetch.order && ranges.span(holding: position) != nil
-      : position.time > fetch.order
+      ? position < fetch.boundary && ranges.span(holding: position) != nil
+      : position >= fetch.boundary
   }
 
   /// The top of a range that ends the overlap below a watermark.
   func settled(below mark: ContentMark) -> Position {
-    late(mark).map { .before(timestampGroup: $0.timeUs.saturating(minus: overlapUs)) } ?? .max
+    late(mark).map { .before($0.time.saturating(minus: overlapUs)) } ?? .max
   }
 
   /// Up to where no message can come to be stamped any more, at a time of the server.
-  func settled(at time: Int64?) -> Position {
+  func settled(at time: ServerTime?) -> Position {
     time.flatMap { boundary(at: $0.saturating(minus: overlapUs)) } ?? .min
   }
 
   /// What a send that goes out now will stand above: a time, or the number of the newest message.
-  func told(at time: Int64?, newest: Position?) -> Int64? { order == .time ? time : newest?.time }
+  func told(at time: ServerTime?, newest: Position?) -> Int64? {
+    order == .time ? time?.us : newest?.time
+  }
 
   /// What came after this time or number was known lies above. Nil without one, but in a log: all
   /// that it lists is looked at.
   func boundary(after known: Int64?) -> Position? {
     guard let known else { return order == .place ? .min : nil }
-    return boundary(at: known.saturating(minus: overlapUs)) ?? .after(timestampGroup: known)
+    return boundary(at: ServerTime(us: known).saturating(minus: overlapUs))
+      ?? .after(timestampGroup: known)
   }
 
   /// The watermark that the first page of a catch-up leaves behind. A number needs nothing to bear
   /// it out; only the time beside it does. Where no stamp can be borne out, a watermark that asks
   /// for everything again.
   func top(
-    _ plausible: (position: Position, stamp: Stamp)?, highest: Int64?, before fetch: ContentMark?,
-    epoch: ContentMark?
+    _ plausible: (position: Position, stamp: Stamp)?, highest: Position?,
+    before fetch: ContentMark?, epoch: ContentMark?
   ) -> ContentMark? {
     if order == .time {
-      return plausible.map { ContentMark(order: $0.position.time, text: $0.stamp.text) } ?? fetch
+      return plausible.map { ContentMark(newest: $0.position, text: $0.stamp.text) } ?? fetch
         ?? epoch
     }
     let text = plausible?.stamp.text ?? fetch?.text ?? epoch?.text
-    return text.flatMap { text in highest.map { ContentMark(order: $0, text: text) } }
+    return text.flatMap { text in highest.map { ContentMark(newest: $0, text: text) } }
   }
 
   // MARK: Pages
@@ -221,9 +226,9 @@ struct PositionScheme {
   func tail(above edge: Position, form: Stamp) -> WatermarkPolicy.Bound? {
     if order != .time { return nil }
     let unit = max(form.resolutionUs, resolutionUs, 1)
-    let time = WatermarkPolicy.floor(edge.time, to: unit)
+    let time = ServerTime(us: edge.time).floored(to: unit)
     return WatermarkPolicy.Bound(
-      position: .before(timestampGroup: time), after: form.printed(time.saturating(minus: unit)))
+      position: .before(time), after: form.printed(time.saturating(minus: unit)))
   }
 
   /// A selection of everything before a time.
@@ -241,7 +246,7 @@ struct PositionScheme {
     if order != .time { return nil }
     let unit = max(form.resolutionUs, resolutionUs, 1)
     let time = low.id.isEmpty && low.time > .min ? low.time - 1 : low.time
-    let top = WatermarkPolicy.floor(time, to: unit).saturating(plus: unit)
-    return Key(text: form.printed(top), top: .before(timestampGroup: top))
+    let top = ServerTime(us: time).floored(to: unit).saturating(plus: unit)
+    return Key(text: form.printed(top), top: .before(top))
   }
 }

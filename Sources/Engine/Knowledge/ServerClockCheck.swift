@@ -8,11 +8,11 @@ internal import Base
 
 struct ServerClockCheck {
   private struct Leap {
-    let statedUs: Int64
+    let stated: ServerTime
     let atMs: Int64
     let connection: UInt64
     /// What was known before.
-    let fromUs: Int64
+    let from: ServerTime
   }
 
   /// The last stated time that was not borne out, and the last one far behind what was known.
@@ -20,37 +20,37 @@ struct ServerClockCheck {
   private var fall: Leap?
   /// The server's time by answers of this connection that nothing contradicts: one far behind what
   /// was known counts once a second answer has it too.
-  private(set) var surelyUs: Int64?
+  private(set) var surely: ServerTime?
 
-  mutating func connect() { surelyUs = nil }
+  mutating func connect() { surely = nil }
 
   /// Looks at a stated time. `known` is what the server's clock shows at least, nil where nothing
-  /// is known; `shownUs` is the greatest stamp of the answer that other stamps bear out.
+  /// is known; `shown` is the greatest stamp of the answer that other stamps bear out.
   mutating func isBorneOut(
-    _ statedUs: Int64, known: Int64?, shownUs: Int64?, connection: UInt64, nowMs: Int64
+    _ stated: ServerTime, known: ServerTime?, shown: ServerTime?, connection: UInt64, nowMs: Int64
   ) -> Bool {
-    guard let known = [known, shownUs, fall?.fromUs].compactMap({ $0 }).max() else {
-      surelyUs = statedUs
+    guard let known = [known, shown, fall?.from].compactMap({ $0 }).max() else {
+      surely = stated
       return true
     }
-    let new = Leap(statedUs: statedUs, atMs: nowMs, connection: connection, fromUs: known)
-    if statedUs > known.saturating(plus: WatermarkPolicy.dayUs) {
+    let new = Leap(stated: stated, atMs: nowMs, connection: connection, from: known)
+    if stated > known.saturating(plus: WatermarkPolicy.dayUs) {
       guard let leap, agrees(new, leap) else {
         leap = new
         return false
       }
       guard isIndependent(new, of: leap) else { return false }
-      surelyUs = statedUs
-    } else if statedUs.saturating(plus: WatermarkPolicy.dayUs) < known {
+      surely = stated
+    } else if stated.saturating(plus: WatermarkPolicy.dayUs) < known {
       // It lowers what is believed at once, and takes nothing back yet.
       guard let fall, agrees(new, fall) else {
         fall = new
         return true
       }
       guard isIndependent(new, of: fall) else { return true }
-      surelyUs = statedUs
+      surely = stated
     } else {
-      surelyUs = statedUs
+      surely = stated
     }
     leap = nil
     fall = nil
@@ -60,7 +60,7 @@ struct ServerClockCheck {
   /// Whether two stated times are of one clock.
   private func agrees(_ new: Leap, _ old: Leap) -> Bool {
     let sinceMs = new.atMs.addingReportingOverflow(0 &- old.atMs).partialValue
-    let differs = new.statedUs.saturating(minus: old.statedUs).saturating(minus: sinceMs &* 1_000)
+    let differs = new.stated.us(since: old.stated).saturating(minus: sinceMs &* 1_000)
     let dayUs = WatermarkPolicy.dayUs
     return differs <= dayUs && differs.saturating(plus: dayUs) >= 0
   }

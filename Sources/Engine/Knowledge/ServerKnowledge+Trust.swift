@@ -8,9 +8,9 @@ extension ServerKnowledge {
   /// A row that came from no page may have been deleted before the lowest time that
   /// deletions were ever asked from: the watermark goes below it.
   func lowerDeletions(
-    _ record: inout ConversationRecord, below time: Int64, in tx: WriteTransaction
+    _ record: inout ConversationRecord, below time: ServerTime, in tx: WriteTransaction
   ) throws(StoreFailure) {
-    guard let lowest = record.lowestSinceUs, time < lowest.saturating(plus: overlapUs),
+    guard let lowest = record.lowestSince, time < lowest.saturating(plus: overlapUs),
       record.deletions != nil
     else { return }
     askDeletions(of: &record, from: time.saturating(minus: overlapUs))
@@ -20,20 +20,20 @@ extension ServerKnowledge {
   /// A page shows what was deleted before it was read, and this one is older than all that
   /// deletions were asked from: they are asked from twice as far back, so that walks down seldom
   /// ask. Gives whether there is something to ask.
-  func lowerDeletions(_ record: inout ConversationRecord, showing time: Int64) -> Bool {
-    guard let lowest = record.lowestSinceUs else { return true }
+  func lowerDeletions(_ record: inout ConversationRecord, showing time: ServerTime) -> Bool {
+    guard let lowest = record.lowestSince else { return true }
     guard time < lowest.saturating(plus: overlapUs) else { return false }
-    let newest = stamp(record.fetch?.text)?.timeUs ?? facts.serverTimeUs ?? time
-    let back = max(overlapUs, newest.saturating(minus: time))
+    let newest = stamp(record.fetch?.text)?.time ?? facts.serverTime ?? time
+    let back = max(overlapUs, newest.us(since: time))
     askDeletions(of: &record, from: WatermarkPolicy.below(time, overlapUs: back))
     return true
   }
 
   /// A cursor of the server's own has nothing below it: a time takes its place.
-  private func askDeletions(of record: inout ConversationRecord, from time: Int64) {
+  private func askDeletions(of record: inout ConversationRecord, from time: ServerTime) {
     let form = stamp(record.deletions?.text) ?? stamp(record.fetch?.text) ?? form
-    record.deletions = form.map { Watermark(timeUs: time, text: $0.printed(time)) }
-    record.lowestSinceUs = time
+    record.deletions = form.map { $0.watermark(at: time) }
+    record.lowestSince = time
   }
 
   /// Deletions are asked once more from before those that were asked for last.
@@ -41,9 +41,9 @@ extension ServerKnowledge {
     guard let known = record.deletions,
       let form = stamp(known.text) ?? stamp(record.fetch?.text) ?? form
     else { return }
-    let time = max(known.timeUs, WatermarkPolicy.earliestUs + overlapUs) - overlapUs
-    record.deletions = Watermark(timeUs: time, text: form.printed(time))
-    record.lowestSinceUs = min(record.lowestSinceUs ?? time, time)
+    let time = max(known.time.saturating(minus: overlapUs), WatermarkPolicy.earliest)
+    record.deletions = form.watermark(at: time)
+    record.lowestSince = min(record.lowestSince ?? time, time)
   }
 
   /// The same for changes. A cursor that is no time has nothing before it but the beginning.
@@ -51,8 +51,8 @@ extension ServerKnowledge {
     guard let known = record.marks else { return }
     record.marks = nil
     guard let form = stamp(known.text) else { return }
-    let time = max(known.timeUs, WatermarkPolicy.earliestUs + overlapUs) - overlapUs
-    record.marks = Watermark(timeUs: time, text: form.printed(time))
+    let time = max(known.time.saturating(minus: overlapUs), WatermarkPolicy.earliest)
+    record.marks = form.watermark(at: time)
   }
 
   /// A row above the watermark that came from no page: what was missed may lie below
@@ -60,13 +60,12 @@ extension ServerKnowledge {
   /// are given as messages become visible, so where they are the positions nothing
   /// can come to lie below a claim.
   func endTrust(
-    _ spans: inout SpanSet, of record: ConversationRecord, below time: Int64,
+    _ spans: inout SpanSet, of record: ConversationRecord, below time: ServerTime,
     in tx: WriteTransaction
   ) throws(StoreFailure) {
-    guard let fetch = scheme.lateTop(record), time >= fetch.timeUs else { return }
+    guard let fetch = scheme.lateTop(record), time >= fetch.time else { return }
     // In the watermark's own timestamp group others may have come before it, too.
-    let boundary: Position =
-      time == fetch.timeUs ? .before(timestampGroup: time) : .after(timestampGroup: fetch.timeUs)
+    let boundary: Position = time == fetch.time ? .before(time) : .after(fetch.time)
     try spans.endTrust(at: boundary, of: record, in: tx)
   }
 }

@@ -21,7 +21,7 @@ struct ServerKnowledge {
   private var aheadOfStartUs: Int64?
   private var clockCheck = ServerClockCheck()
   /// What an answer of this connection stated of the server's clock last, and when that was.
-  private var stated: (us: Int64, ms: Int64)?
+  private var stated: (time: ServerTime, ms: Int64)?
   /// How many connections there were.
   private var connection: UInt64 = 0
 
@@ -37,7 +37,7 @@ struct ServerKnowledge {
   var scheme: PositionScheme { PositionScheme(profile, overlapUs: overlapUs) }
 
   /// The greatest server time that is known.
-  var timeUs: Int64? { facts.serverTimeUs }
+  var time: ServerTime? { facts.serverTime }
 
   func stamp(_ text: [UInt8]?) -> Stamp? { scheme.stamp(text) }
 
@@ -56,18 +56,18 @@ struct ServerKnowledge {
 
   /// What the server's clock shows at least. Without a newer server time the device's clocks say
   /// how old the last one is; they lower trust and move no watermark.
-  var timeAtLeast: Int64? {
-    guard let known = facts.serverTimeUs else { return nil }
+  var timeAtLeast: ServerTime? {
+    guard let known = facts.serverTime else { return nil }
     let byWall = clock.wallUs.flatMap { wall in facts.clockAheadUs.map { wall &+ $0 } }
     let byStart = aheadOfStartUs.map { clock.monotonicMs &* 1_000 &+ $0 }
-    return max(known, byWall ?? known, byStart ?? known)
+    return ServerTime(us: max(known.us, byWall ?? known.us, byStart ?? known.us))
   }
 
   /// Whether a watermark stands ahead of the server's clock, which was wrong then and is right
   /// now: what happened since the clock was wrong is not known, so all is asked for.
   func isAhead(_ watermark: Watermark?) -> Bool {
-    guard let known = clockCheck.surelyUs, let watermark else { return false }
-    return watermark.timeUs > known.saturating(plus: WatermarkPolicy.dayUs)
+    guard let known = clockCheck.surely, let watermark else { return false }
+    return watermark.time > known.saturating(plus: WatermarkPolicy.dayUs)
   }
 
   /// Whether the server was found restored since this conversation was last synced.
@@ -77,9 +77,9 @@ struct ServerKnowledge {
 
   /// Whether a lone stamp may move what will be asked from: one ahead of the server's
   /// clock would hide what arrives until then.
-  func isBorneOut(_ time: Int64, at now: Instant) -> Bool {
-    guard let known = facts.serverTimeUs, !isAheadOfOwn(time, at: now) else { return false }
-    let (ahead, overflow) = time.subtractingReportingOverflow(known)
+  func isBorneOut(_ time: ServerTime, at now: Instant) -> Bool {
+    guard let known = facts.serverTime, !isAheadOfOwn(time, at: now) else { return false }
+    let (ahead, overflow) = time.us.subtractingReportingOverflow(known.us)
     guard !overflow, ahead <= WatermarkPolicy.dayUs else { return false }
     return WatermarkPolicy.greatestPlausible(
       [time], known: known, serverTime: nil, wallUs: now.wallUs)
@@ -87,47 +87,47 @@ struct ServerKnowledge {
   }
 
   /// The server's time by answers of this connection, where nothing contradicts it.
-  var surelyUs: Int64? { clockCheck.surelyUs }
+  var surely: ServerTime? { clockCheck.surely }
 
   /// What the server's clock shows now, by the last answer of this connection that has its time.
-  private func ownTimeUs(at now: Instant) -> Int64? {
+  private func ownTime(at now: Instant) -> ServerTime? {
     stated.map { stated in
       let sinceMs = now.monotonicMs.saturating(minus: stated.ms)
-      return stated.us.saturating(plus: min(max(0, sinceMs), 1 << 50) &* 1_000)
+      return stated.time.saturating(plus: min(max(0, sinceMs), 1 << 50) &* 1_000)
     }
   }
 
   /// Whether a stamp stands further ahead of the server's own clock than the overlap reaches: a
   /// watermark there would hide what is stamped until then.
-  private func isAheadOfOwn(_ time: Int64, at now: Instant) -> Bool {
-    ownTimeUs(at: now).map { time > $0.saturating(plus: overlapUs) } ?? false
+  private func isAheadOfOwn(_ time: ServerTime, at now: Instant) -> Bool {
+    ownTime(at: now).map { time > $0.saturating(plus: overlapUs) } ?? false
   }
 
   /// The least that the server's clock shows now: by its time on this connection, else by what
   /// is known of it, and by the device's clock, which may be ahead by some time.
-  func timeForSigns(at now: Instant) -> Int64? {
-    if let own = ownTimeUs(at: now) { return max(own, facts.serverTimeUs ?? .min) }
-    let wall = now.wallUs.map { $0.saturating(minus: WatermarkPolicy.overlapUsMax) }
-    return [facts.serverTimeUs, wall].compactMap { $0 }.max()
+  func timeForSigns(at now: Instant) -> ServerTime? {
+    if let own = ownTime(at: now) { return max(own, facts.serverTime ?? .min) }
+    let wall = now.wallUs.map { ServerTime(us: $0).saturating(minus: WatermarkPolicy.overlapUsMax) }
+    return [facts.serverTime, wall].compactMap { $0 }.max()
   }
 
   /// The greatest stamp of a page that the other server times bear out.
   func plausibleTime(
     _ ingested: Ingested, stated serverTime: Stamp?, at now: Instant
-  ) -> Int64? {
-    WatermarkPolicy.greatestPlausible(
-      ingested.stamps.map(\.stamp.timeUs).ascending(), known: facts.serverTimeUs,
-      serverTime: serverTime?.timeUs, wallUs: now.wallUs)
+  ) -> ServerTime? {
+    let times = ingested.stamps.map(\.stamp.time.us).ascending().map { ServerTime(us: $0) }
+    return WatermarkPolicy.greatestPlausible(
+      times, known: facts.serverTime, serverTime: serverTime?.time, wallUs: now.wallUs)
   }
 
   /// The newest row whose stamp the other server times bear out, or another page has.
   func plausibleTop(
-    _ page: Page, from ingested: Ingested, at now: Instant, borneOutUs: Int64?
+    _ page: Page, from ingested: Ingested, at now: Instant, borneOut: ServerTime?
   ) -> (position: Position, stamp: Stamp)? {
     let stated = page.serverTime
-    let times = [plausibleTime(ingested, stated: stated, at: now), borneOutUs].compactMap { $0 }
+    let times = [plausibleTime(ingested, stated: stated, at: now), borneOut].compactMap { $0 }
     guard let greatest = times.max() else { return nil }
-    return ingested.stamps.filter { $0.stamp.timeUs <= greatest }
+    return ingested.stamps.filter { $0.stamp.time <= greatest }
       .max { $0.position < $1.position }
   }
 
@@ -143,10 +143,10 @@ struct ServerKnowledge {
   mutating func noteAnswer(at now: Instant) { clock = now }
 
   /// Whether what an answer tells of the server's clock is taken for it.
-  mutating func isBorneOut(_ serverTime: Stamp?, shownUs: Int64? = nil) -> Bool {
+  mutating func isBorneOut(_ serverTime: Stamp?, shown: ServerTime? = nil) -> Bool {
     guard let serverTime else { return true }
     return clockCheck.isBorneOut(
-      serverTime.timeUs, known: timeAtLeast, shownUs: shownUs, connection: connection,
+      serverTime.time, known: timeAtLeast, shown: shown, connection: connection,
       nowMs: clock.monotonicMs)
   }
 
@@ -155,34 +155,34 @@ struct ServerKnowledge {
     facts.largestPage = max(facts.largestPage, ingested.distinct)
     if let stamp = ingested.stamps.last?.stamp { form = stamp }
     // The server's own word on its clock also mends what a lone stamp had set.
-    if let serverTime = page.serverTime?.timeUs {
-      facts.serverTimeUs = serverTime
-      if serverTime == surelyUs { stated = (serverTime, now.monotonicMs) }
+    if let serverTime = page.serverTime?.time {
+      facts.serverTime = serverTime
+      if serverTime == surely { stated = (serverTime, now.monotonicMs) }
       noteClock(serverTime, isStated: true, at: now)
     }
     if let time = plausibleTime(ingested, stated: page.serverTime, at: now) {
-      facts.serverTimeUs = max(facts.serverTimeUs ?? .min, time)
+      facts.serverTime = max(facts.serverTime ?? .min, time)
       noteClock(time, isStated: false, at: now)
     }
   }
 
   /// A lone stamp has nothing to bear it out, so a push moves the known server time
   /// on but never sets the first one.
-  mutating func learnTime(_ time: Int64, at now: Instant) {
-    guard facts.serverTimeUs != nil, !isAheadOfOwn(time, at: now) else { return }
+  mutating func learnTime(_ time: ServerTime, at now: Instant) {
+    guard facts.serverTime != nil, !isAheadOfOwn(time, at: now) else { return }
     let plausible = WatermarkPolicy.greatestPlausible(
-      [time], known: facts.serverTimeUs, serverTime: nil, wallUs: now.wallUs)
+      [time], known: facts.serverTime, serverTime: nil, wallUs: now.wallUs)
     if let plausible {
-      facts.serverTimeUs = max(facts.serverTimeUs ?? .min, plausible)
+      facts.serverTime = max(facts.serverTime ?? .min, plausible)
       noteClock(plausible, isStated: false, at: now)
     }
   }
 
   /// The server's clock is past `time`, or shows it where the server says so.
-  private mutating func noteClock(_ time: Int64, isStated: Bool, at now: Instant) {
+  private mutating func noteClock(_ time: ServerTime, isStated: Bool, at now: Instant) {
     guard profile.deletionHorizonUs > 0 else { return }
     func ahead(of clockUs: Int64, before: Int64?) -> Int64 {
-      let seen = time &- clockUs
+      let seen = time.us &- clockUs
       return isStated ? seen : max(seen, before ?? seen)
     }
     if let wall = now.wallUs { facts.clockAheadUs = ahead(of: wall, before: facts.clockAheadUs) }

@@ -5,10 +5,15 @@
 /// server is late. Everything here follows from that: a watermark is asked again
 /// from an overlap below it, and it never stands above a time that was not known
 /// when the oldest part of the answer was read.
-internal import Base
+package import Base
 internal import Store
 package import Timeline
 package import Wire
+
+extension Stamp {
+  /// Another time in this form, as something is known up to there.
+  func watermark(at time: ServerTime) -> Watermark { Watermark(at: time, text: printed(time)) }
+}
 
 package enum WatermarkPolicy {
   /// A stamp this far ahead of the other server times moves nothing. Conversations
@@ -17,8 +22,8 @@ package enum WatermarkPolicy {
   /// How far a stamp may stand ahead of a clock.
   package static let dayUs: Int64 = 24 * 3_600 * 1_000_000
   /// Nothing is looked for before or after these: the years 1 and 9999.
-  package static let earliestUs: Int64 = -62_135_596_800 * 1_000_000
-  package static let latestUs: Int64 = 253_402_300_799 * 1_000_000
+  package static let earliest = ServerTime(us: -62_135_596_800 * 1_000_000)
+  package static let latest = ServerTime(us: 253_402_300_799 * 1_000_000)
   /// The overlap is never widened beyond this.
   package static let overlapUsMax: Int64 = 120 * 1_000_000
 
@@ -40,21 +45,13 @@ package enum WatermarkPolicy {
   ) -> Bound {
     let unit = max(watermark.resolutionUs, resolutionUs, 1)
     let overlap = max(overlapUs, unit)
-    let time = floor(watermark.timeUs.saturating(minus: overlap), to: unit)
-    return Bound(
-      position: .before(timestampGroup: time),
-      after: watermark.printed(time.saturating(minus: unit)))
+    let time = watermark.time.saturating(minus: overlap).floored(to: unit)
+    return Bound(position: .before(time), after: watermark.printed(time.saturating(minus: unit)))
   }
 
   /// The overlap below a time, and no time before 1970 where that one is none.
-  package static func below(_ time: Int64, overlapUs: Int64) -> Int64 {
-    max(time.saturating(minus: overlapUs), min(time, 0))
-  }
-
-  /// Rounds down to a multiple of `unit`, also below zero.
-  package static func floor(_ time: Int64, to unit: Int64) -> Int64 {
-    let rest = time % unit
-    return time.saturating(minus: rest < 0 ? rest + unit : rest)
+  package static func below(_ time: ServerTime, overlapUs: Int64) -> ServerTime {
+    max(time.saturating(minus: overlapUs), min(time, .zero))
   }
 
   /// The greatest of `times` that the other server times bear out.
@@ -66,10 +63,11 @@ package enum WatermarkPolicy {
   ///   - wallUs: the device's clock; asked only where nothing else is known, and
   ///     only to lower trust.
   package static func greatestPlausible(
-    _ times: [Int64], known: Int64?, serverTime: Int64?, wallUs: Int64?
-  ) -> Int64? {
+    _ times: [ServerTime], known: ServerTime?, serverTime: ServerTime?, wallUs: Int64?
+  ) -> ServerTime? {
     guard let lowest = times.first else { return nil }
-    var reach: Int64
+    let wall = wallUs.map { ServerTime(us: $0) }
+    var reach: ServerTime
     if let serverTime {
       reach = serverTime
     } else if times.count > 2 {
@@ -80,7 +78,7 @@ package enum WatermarkPolicy {
     } else {
       // Nothing bears out a lone row; of two the lower one, by the device's clock at most.
       guard times.count > 1 else { return nil }
-      reach = wallUs.map { min(lowest, $0) } ?? lowest
+      reach = wall.map { min(lowest, $0) } ?? lowest
     }
     var ceiling = reach.saturating(plus: serverTime == nil ? leapUs : dayUs)
     // Where most stamps are behind a clock, one ahead of it would hide all that arrives
@@ -88,18 +86,18 @@ package enum WatermarkPolicy {
     let usual = times.count > 2 ? times[(times.count &- 1) / 2] : min(lowest, known ?? lowest)
     if let serverTime {
       if usual <= serverTime { ceiling = serverTime }
-    } else if let wallUs, usual <= wallUs {
-      ceiling = min(ceiling, wallUs.saturating(plus: overlapUsMax))
+    } else if let wall, usual <= wall {
+      ceiling = min(ceiling, wall.saturating(plus: overlapUsMax))
     }
-    if serverTime == nil, let wallUs {
+    if serverTime == nil, let wall {
       // A stamp in the device's future is not believed, unless the device's clock is
       // behind what the server was known to say.
-      let end = wallUs.saturating(plus: dayUs)
+      let end = wall.saturating(plus: dayUs)
       if (known ?? .min) <= end, times.count < 3 || times[times.count / 2] <= end {
         ceiling = min(ceiling, end)
       }
     }
-    var greatest: Int64?
+    var greatest: ServerTime?
     for time in times {
       guard time <= ceiling else { break }
       greatest = time

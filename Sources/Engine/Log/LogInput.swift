@@ -207,7 +207,7 @@ struct LogInput {
       place = .min
     }
     record.fetch = ContentMark(
-      order: place.value, text: entries?.stamp?.text ?? record.fetch?.text ?? [])
+      newest: .before(place), text: entries?.stamp?.text ?? record.fetch?.text ?? [])
   }
 }
 

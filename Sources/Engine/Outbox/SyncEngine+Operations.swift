@@ -64,7 +64,7 @@ extension SyncEngine {
 
   /// A send that goes out now will stand above this: a time, or a number.
   func sentAfter(_ cid: Int64, _ tx: WriteTransaction) throws(StoreFailure) -> Int64? {
-    scheme.told(at: memory.server.timeUs, newest: try tx.newest(cid))
+    scheme.told(at: memory.server.time, newest: try tx.newest(cid))
   }
 
   /// A disk that takes nothing can be read all the same: what was under way ends once it takes

@@ -22,13 +22,14 @@ extension SyncPlanner {
     if since == nil {
       let oldest = try tx.rows(record.cid, from: .min, to: .max, limit: 1, newestFirst: false)
       since = oldest.first.map {
-        form.printed(WatermarkPolicy.below($0.timeUs, overlapUs: memory.server.overlapUs))
+        form.printed(
+          WatermarkPolicy.below(ServerTime(us: $0.timeUs), overlapUs: memory.server.overlapUs))
       }
     }
     guard let since else { return try finish(&job, of: &record) }
     let walk = LeftCursor.Walk(conversation: record.id, areChanges: true)
     let cursors = Cursors(since, left: memory.left.take(walk))
-    job.stage = .changes(ChangeWalk(cursors: cursors, knownUs: memory.server.timeUs))
+    job.stage = .changes(ChangeWalk(cursors: cursors, known: memory.server.time))
     return .next
   }
 
@@ -42,10 +43,9 @@ extension SyncPlanner {
     try staleAll(record)
     record.marks = nil
     if !job.evidence.namesCursors, let form = memory.server.stamp(record.fetch?.text),
-      let known = memory.server.timeUs
+      let known = memory.server.time
     {
-      let time = known.saturating(minus: memory.server.overlapUs)
-      record.marks = Watermark(timeUs: time, text: form.printed(time))
+      record.marks = form.watermark(at: known.saturating(minus: memory.server.overlapUs))
     }
     let step = try finish(&job, of: &record)
     try tx.save(record)
@@ -64,22 +64,22 @@ extension SyncPlanner {
 
   /// Less the overlap, as for deletions; a cursor that is no time is kept as it came.
   func moveMarks(
-    _ record: inout ConversationRecord, page: ChangedPage, knownUs: Int64?
+    _ record: inout ConversationRecord, page: ChangedPage, known: ServerTime?
   ) {
-    var nextUs: Int64?
+    var told: ServerTime?
     if let next = page.nextSince {
       guard let stamp = memory.server.stamp(next) else {
-        record.marks = Watermark(timeUs: page.serverTime?.timeUs ?? knownUs ?? 0, text: next)
+        record.marks = Watermark(at: page.serverTime?.time ?? known ?? .zero, text: next)
         return
       }
-      nextUs = stamp.timeUs
+      told = stamp.time
     }
     guard let form = memory.server.stamp(record.fetch?.text),
-      let base = nextUs ?? page.serverTime?.timeUs ?? knownUs
+      let base = told ?? page.serverTime?.time ?? known
     else { return }
     let time = base.saturating(minus: memory.server.overlapUs)
-    if record.marks.map({ $0.timeUs < time || memory.server.isAhead($0) }) ?? true {
-      record.marks = Watermark(timeUs: time, text: form.printed(time))
+    if record.marks.map({ $0.time < time || memory.server.isAhead($0) }) ?? true {
+      record.marks = form.watermark(at: time)
     }
   }
 }

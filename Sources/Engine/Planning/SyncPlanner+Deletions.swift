@@ -15,7 +15,7 @@ extension SyncPlanner {
     _ job: inout SyncJob, of record: inout ConversationRecord
   ) throws(StoreFailure) -> Step {
     job.evidence.needsDeletions = false
-    let known = memory.server.timeUs
+    let known = memory.server.time
     let oldest = try tx.rows(record.cid, from: .min, to: .max, limit: 1, newestFirst: false).first
     guard let form = try deletionForm(record) else {
       // No time can be asked from, so what a whole answer did not show is not there.
@@ -24,32 +24,32 @@ extension SyncPlanner {
     }
     let watermark = memory.server.isAhead(record.deletions) ? nil : record.deletions
     var text = watermark?.text
-    var sinceUs: Int64
+    var since: ServerTime
     if let watermark {
-      sinceUs = watermark.timeUs
+      since = watermark.time
     } else {
       guard let oldest else { return try finish(&job, of: &record) }
       // A stamp ahead of the server's clock does not say since when the row is there. Where
       // that is not known the device's may send the question further back, never on.
-      let isAhead = (known ?? memory.server.clock.wallUs).map { $0 < oldest.timeUs } ?? true
-      sinceUs = WatermarkPolicy.below(
-        isAhead ? 0 : oldest.timeUs, overlapUs: memory.server.overlapUs)
+      let isAhead = (known?.us ?? memory.server.clock.wallUs).map { $0 < oldest.timeUs } ?? true
+      since = WatermarkPolicy.below(
+        ServerTime(us: isAhead ? 0 : oldest.timeUs), overlapUs: memory.server.overlapUs)
     }
     let horizon = profile.deletionHorizonUs
-    if horizon > 0, let now = memory.server.timeAtLeast, now.saturating(minus: sinceUs) > horizon {
+    if horizon > 0, let now = memory.server.timeAtLeast, now.us(since: since) > horizon {
       try passHorizon(&job, of: record)
     }
-    if horizon > 0, let known, known.saturating(minus: sinceUs) > horizon {
+    if horizon > 0, let known, known.us(since: since) > horizon {
       // What the server still remembers is asked for, with room for its clock.
-      sinceUs = known.saturating(minus: horizon / 8 * 7)
+      since = known.saturating(minus: horizon / 8 * 7)
       text = nil
     }
     let walk = LeftCursor.Walk(conversation: record.id, areChanges: false)
-    let cursors = Cursors(text ?? form.printed(sinceUs), left: memory.left.take(walk))
-    job.stage = .deletions(DeletionWalk(cursors: cursors, knownUs: known))
+    let cursors = Cursors(text ?? form.printed(since), left: memory.left.take(walk))
+    job.stage = .deletions(DeletionWalk(cursors: cursors, known: known))
     // A cursor goes on from what was asked before it.
     if watermark == nil || text == nil || memory.server.stamp(watermark?.text) != nil {
-      record.lowestSinceUs = min(record.lowestSinceUs ?? sinceUs, sinceUs)
+      record.lowestSince = min(record.lowestSince ?? since, since)
     }
     return .next
   }
@@ -62,11 +62,11 @@ extension SyncPlanner {
   ) throws(StoreFailure) {
     // Where pages show what was deleted, no page says that nothing was deleted before it.
     guard !profile.deletionsAreLater else { return }
-    let time = memory.server.timeUs?.saturating(minus: memory.server.overlapUs) ?? 0
+    let time = memory.server.time.map { $0.saturating(minus: memory.server.overlapUs) } ?? .zero
     if let text = page.deletedSince {
       job.evidence.namesCursors = true
       if record.deletions == nil, scheme.stamp(text) == nil {
-        record.deletions = Watermark(timeUs: time, text: text)
+        record.deletions = Watermark(at: time, text: text)
         if try tx.oldest(record.cid) != nil { record.restoredLSN = tx.lsn }
         try tx.save(record)
       }
@@ -74,7 +74,7 @@ extension SyncPlanner {
     if let text = page.changedSince, memory.server.can(.changedSince), record.marks == nil,
       scheme.stamp(text) == nil
     {
-      record.marks = Watermark(timeUs: time, text: text)
+      record.marks = Watermark(at: time, text: text)
       try tx.save(record)
       try staleAll(record)
     }
@@ -95,9 +95,7 @@ extension SyncPlanner {
     guard let known = record.deletions, memory.server.stamp(known.text) == nil,
       !job.evidence.namesCursors, let form = try deletionForm(record)
     else { return nil }
-    record.deletions =
-      known.timeUs > 0
-      ? Watermark(timeUs: known.timeUs, text: form.printed(known.timeUs)) : nil
+    record.deletions = known.time > .zero ? form.watermark(at: known.time) : nil
     let step = try askDeletions(&job, of: &record)
     try tx.save(record)
     return step
@@ -148,13 +146,13 @@ extension SyncPlanner {
   ) -> LeftCursor? {
     guard let next = cursors.left else { return nil }
     if let stamp = memory.server.stamp(next), let form,
-      memory.server.timeUs.map({ stamp.timeUs <= $0.saturating(plus: WatermarkPolicy.dayUs) })
+      memory.server.time.map({ stamp.time <= $0.saturating(plus: WatermarkPolicy.dayUs) })
         ?? false
     {
       let overlapUs = memory.server.overlapUs
-      let time = max(stamp.timeUs, WatermarkPolicy.earliestUs + overlapUs) - overlapUs
-      if watermark.map({ $0.timeUs < time }) ?? true {
-        watermark = Watermark(timeUs: time, text: form.printed(time))
+      let time = max(stamp.time.saturating(minus: overlapUs), WatermarkPolicy.earliest)
+      if watermark.map({ $0.time < time }) ?? true {
+        watermark = form.watermark(at: time)
         return nil
       }
     }
@@ -164,13 +162,13 @@ extension SyncPlanner {
   /// Less the overlap; a cursor that is no time is kept as it came, and one that is leads no
   /// further than the server's time is known.
   func moveDeletions(
-    _ record: inout ConversationRecord, page: DeletedPage, form: Stamp, knownUs: Int64?
+    _ record: inout ConversationRecord, page: DeletedPage, form: Stamp, known: ServerTime?
   ) {
-    let told = page.serverTime?.timeUs ?? knownUs
+    let told = page.serverTime?.time ?? known
     let next = page.nextSince.map { memory.server.stamp($0) }
     if let text = page.nextSince, next == .some(nil) {
-      let time = told?.saturating(minus: memory.server.overlapUs)
-      record.deletions = Watermark(timeUs: time ?? record.deletions?.timeUs ?? 0, text: text)
+      let time = told.map { $0.saturating(minus: memory.server.overlapUs) }
+      record.deletions = Watermark(at: time ?? record.deletions?.time ?? .zero, text: text)
       return
     }
     // A cursor goes on being asked with until another one is named.
@@ -178,10 +176,10 @@ extension SyncPlanner {
       return
     }
     guard let told else { return }
-    let base = min(told, (next ?? nil)?.timeUs ?? told)
+    let base = min(told, (next ?? nil)?.time ?? told)
     let time = base.saturating(minus: memory.server.overlapUs)
-    if record.deletions.map({ $0.timeUs < time || memory.server.isAhead($0) }) ?? true {
-      record.deletions = Watermark(timeUs: time, text: form.printed(time))
+    if record.deletions.map({ $0.time < time || memory.server.isAhead($0) }) ?? true {
+      record.deletions = form.watermark(at: time)
     }
   }
 

@@ -50,7 +50,7 @@ extension SyncPlanner {
     record.fetch = nil
     record.deletions = nil
     record.marks = nil
-    record.lowestSinceUs = nil
+    record.lowestSince = nil
     record.auditedTotal = nil
     record.auditedCount = nil
     try tx.save(record)

@@ -86,7 +86,7 @@ extension SyncPlanner {
       return try planAround(
         goal, of: job, place: try onServer(place, of: record), known: known, of: record)
     case .time(let time):
-      return try planAround(goal, of: job, time: time, known: known, of: record)
+      return try planAround(goal, of: job, time: ServerTime(us: time), known: known, of: record)
     case .refresh(let low, let wanted):
       let high = try onServer(wanted, of: record)
       goal.floor = low
@@ -314,11 +314,11 @@ extension SyncPlanner {
   /// A page around a time. Under numbers a time is looked for among the times of pages,
   /// which follow the numbers closely enough to come near.
   private func planAround(
-    _ goal: Goal, of job: SyncJob, time wanted: Int64, known: SpanSet,
+    _ goal: Goal, of job: SyncJob, time wanted: ServerTime, known: SpanSet,
     of record: ConversationRecord
   ) throws(StoreFailure) -> SyncStage? {
     // What the host names may lie outside of all that can be printed.
-    let time = min(max(wanted, WatermarkPolicy.earliestUs), WatermarkPolicy.latestUs)
+    let time = min(max(wanted, WatermarkPolicy.earliest), WatermarkPolicy.latest)
     if let place = scheme.boundary(at: time) {
       return try planAround(goal, of: job, place: place, known: known, of: record)
     }
@@ -327,7 +327,7 @@ extension SyncPlanner {
     {
       return spot(.aroundTime(form.printed(time)), goal)
     }
-    return search(goal, target: .before(timestampGroup: time), of: record)
+    return search(goal, target: .before(time), of: record)
   }
 }
 

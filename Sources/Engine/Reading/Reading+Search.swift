@@ -133,7 +133,7 @@ extension Reading {
 
   private func wholeFromUs(_ newest: SpanSet.Span, in cid: Int64) throws(StoreFailure) -> Int64 {
     if newest.low == .min { return 0 }
-    guard let time = scheme.time(at: newest.low.time) else {
+    guard let time = scheme.time(at: newest.low.time)?.us else {
       let first = try rx.rows(cid, from: newest.low, to: newest.high, limit: 1, newestFirst: false)
       return first.first?.timeUs ?? .max
     }

@@ -196,8 +196,8 @@ struct Reading {
         let isPlaced = item.high != .min
         return QuarantinedView(
           seq: item.seq, isCut: item.size > UInt64(clamping: item.bytes.count),
-          lowUs: isPlaced ? scheme.time(at: item.low) ?? .min : .min,
-          highUs: isPlaced ? scheme.time(at: item.high) ?? .max : .max,
+          lowUs: isPlaced ? scheme.time(at: item.low)?.us ?? .min : .min,
+          highUs: isPlaced ? scheme.time(at: item.high)?.us ?? .max : .max,
           size: item.size, conversation: item.conversation,
           reason: BadItem.text(code: item.reason), item: item.bytes)
       }
@@ -250,8 +250,9 @@ struct Reading {
     switch query.from {
     case .latest: return (.latest, nil, false)
     case .oldest: return (.oldest, nil, false)
-    case .time(let time): return (.atTime(time), scheme.boundary(at: time), true)
-    case .beforeTime(let time): return (.beforeTime(time), scheme.boundary(at: time), true)
+    case .time(let time): return (.atTime(time), scheme.boundary(at: ServerTime(us: time)), true)
+    case .beforeTime(let time):
+      return (.beforeTime(time), scheme.boundary(at: ServerTime(us: time)), true)
     case .before(let number):
       let position = try position(of: number, record: record)
       return (.before(position), position, false)
@@ -340,7 +341,7 @@ struct Reading {
     }
     for (index, gap) in gaps.enumerated() where coverage.gaps.indices.contains(index) {
       if let low = scheme.time(at: gap.low.time), let high = scheme.time(at: gap.high.time) {
-        (coverage.gaps[index].lowUs, coverage.gaps[index].highUs) = (low, high)
+        (coverage.gaps[index].lowUs, coverage.gaps[index].highUs) = (low.us, high.us)
         continue
       }
       let below = try time(.min, high: gap.low, newest: true)

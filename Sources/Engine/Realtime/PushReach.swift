@@ -22,7 +22,7 @@ struct PushReach {
   /// subscription waits for an answer.
   func isLive(_ record: ConversationRecord, _ memory: SyncMemory) -> Bool {
     receivesAll(record) && memory.live.isLive(record.id)
-      && record.fetch != nil && memory.server.timeUs != nil && !memory.server.mustDistrust(record)
+      && record.fetch != nil && memory.server.time != nil && !memory.server.mustDistrust(record)
       && !isCatchingUp(record.id)
   }
 

@@ -71,7 +71,7 @@ extension UpdateApplier {
       guard let position, case .message(let message) = item.item else { continue }
       pushed.append(PushedMessage(message: message, position: position, isNew: item.isNew))
     }
-    let times = pushed.map(\.message.stamp.timeUs)
+    let times = pushed.map(\.message.stamp.time)
     pushed.order { $0.position < $1.position }
     ingested.insertedAt = ingested.insertedAt.ascending()
     var inserted = ingested.insertedAt[...]
@@ -112,7 +112,7 @@ extension UpdateApplier {
     var spans = stored
     for message in pushed {
       if message.isInserted {
-        try memory.server.lowerDeletions(&record, below: message.message.stamp.timeUs, in: tx)
+        try memory.server.lowerDeletions(&record, below: message.message.stamp.time, in: tx)
       }
       if spans.span(holding: message.position) != nil {
         if message.isInserted { noteLateness(of: message, record) }
@@ -143,7 +143,7 @@ extension UpdateApplier {
       effects.shown.append((record.cid, message.span))
       guard message.isInserted else { continue }
       if !isLive || isAbove(message, spans: spans) {
-        try memory.server.endTrust(&spans, of: record, below: message.message.stamp.timeUs, in: tx)
+        try memory.server.endTrust(&spans, of: record, below: message.message.stamp.time, in: tx)
       }
       try endTrust(inside: &spans, at: message, of: record)
     }
@@ -156,7 +156,7 @@ extension UpdateApplier {
   /// stamped far back, as an import of the server's is, shows nothing of it.
   private func noteLateness(of message: PushedMessage, _ record: ConversationRecord) {
     guard let fetch = memory.server.scheme.lateTop(record),
-      case let lateUs = fetch.timeUs.saturating(minus: message.position.time),
+      case let lateUs = fetch.time.us(since: ServerTime(us: message.position.time)),
       lateUs <= WatermarkPolicy.overlapUsMax
     else { return }
     memory.server.noteLateness(lateUs)
@@ -197,7 +197,7 @@ extension UpdateApplier {
     }
     guard let newest = spans.newest else { return nil }
     let isLive =
-      isLive && memory.server.isBorneOut(pushed.message.stamp.timeUs, at: arrival.now)
+      isLive && memory.server.isBorneOut(pushed.message.stamp.time, at: arrival.now)
     // Where what the catch-up showed lies in the place of an unreadable item, no range reaches up
     // to the watermark. What it missed is below.
     var proven = Joining.pushed(
@@ -237,7 +237,7 @@ extension UpdateApplier {
     by pushed: PushedMessage, in record: ConversationRecord
   ) throws(StoreFailure) -> SpanSet.Span? {
     guard let previous = pushed.message.previousID,
-      let fetch = record.fetch, fetch.order <= pushed.position.time,
+      let fetch = record.fetch, fetch.newest <= pushed.position,
       let below = try tx.rows(
         record.cid, from: .min, to: pushed.position, limit: 1, newestFirst: true
       ).first?.position, below.id == previous
@@ -249,10 +249,10 @@ extension UpdateApplier {
   /// not fetched again.
   private func raiseWatermark(_ pushed: PushedMessage, _ record: inout ConversationRecord) {
     let stamp = pushed.message.stamp
-    guard pushed.isNew, let fetch = record.fetch, fetch.order < pushed.position.time,
-      memory.server.isBorneOut(stamp.timeUs, at: arrival.now)
+    guard pushed.isNew, let fetch = record.fetch, fetch.boundary <= pushed.position,
+      memory.server.isBorneOut(stamp.time, at: arrival.now)
     else { return }
-    record.fetch = ContentMark(order: pushed.position.time, text: stamp.text)
+    record.fetch = ContentMark(newest: pushed.position, text: stamp.text)
   }
 }
 

@@ -42,10 +42,10 @@ extension UpdateApplier {
       }
       if topics.contains(.deletions) { memory.server.lowerDeletions(&record) }
       if topics.contains(.marks) { memory.server.lowerMarks(&record) }
-      if topics.contains(.messages), let fetch = record.fetch {
+      if topics.contains(.messages), let fetch = memory.server.scheme.lateTop(record) {
         let stored = try tx.spans(record.cid)
         var spans = stored
-        try memory.server.endTrust(&spans, of: record, below: fetch.order, in: tx)
+        try memory.server.endTrust(&spans, of: record, below: fetch.time, in: tx)
         try tx.save(spans: spans, replacing: stored, in: record.cid)
       }
       try tx.save(record)

@@ -118,7 +118,7 @@ package struct RetentionService {
           try control.noteLooks(looked)
           if let subscriber { try control.noteSubscriber(subscriber) }
           return try memory.retention.slice(
-            tx, screens, serverUs: memory.server.timeUs, log: log)
+            tx, screens, serverUs: memory.server.time?.us, log: log)
         }
         if let log = outcome.log { engine.note(log) }
         if !outcome.ranges.isEmpty {

@@ -16,17 +16,6 @@ extension SyncEngine {
     return result
   }
 
-  /// The same, with a job that is as it was where the transaction fails.
-  func commit<Result>(
-    _ job: inout SyncJob,
-    _ body: (WriteTransaction, inout SyncJob) throws(StoreFailure) -> Result
-  ) throws(StoreFailure) -> Result {
-    var draft = job
-    let result = try commit { tx throws(StoreFailure) in try body(tx, &draft) }
-    job = draft
-    return result
-  }
-
   /// One function for all results: a copy for each of their types made the library 40 kB larger.
   private func commitWhole(
     _ body: (WriteTransaction) throws(StoreFailure) -> Void

@@ -31,8 +31,7 @@ protocol History {
 
   /// Takes a push of entries.
   static func take(
-    _ push: EntryPush, of frame: Frame, opened: [OpenedPayload], at now: Instant,
-    _ engine: SyncEngine
+    _ push: EntryPush, from arrival: Arrival, _ engine: SyncEngine
   ) throws(Failure) -> Receipt
 
   /// Takes the answer to what the user did.
@@ -91,10 +90,10 @@ enum PagedHistory: History {
   static func onlyNotes(_ effect: Effect, _ applier: inout UpdateApplier) -> Bool { false }
 
   static func take(
-    _ push: EntryPush, of frame: Frame, opened: [OpenedPayload], at now: Instant,
-    _ engine: SyncEngine
+    _ push: EntryPush, from arrival: Arrival, _ engine: SyncEngine
   ) throws(Failure) -> Receipt {
-    try engine.receiveForeign(frame, of: bytes("entries_new"))
+    try engine.takeForeign(
+      arrival.frame, of: bytes("entries_new"), because: "type is not one that is known here")
   }
 
   static func finish(
@@ -126,9 +125,9 @@ enum PagedHistory: History {
     _ coverage: inout Coverage, of record: ConversationRecord, first: Position?, _ reading: Reading
   ) throws(StoreFailure) {
     // Below 1970 stands only what begins before all that there is.
-    coverage.deletionsAsOfUs = max(0, record.deletions?.timeUs ?? 0)
+    coverage.deletionsAsOfUs = max(0, record.deletions?.time.us ?? 0)
     coverage.contentAsOfUs = reading.scheme.stamp(record.fetch?.text)?.timeUs ?? 0
-    coverage.marksAsOfUs = max(0, record.marks?.timeUs ?? 0)
+    coverage.marksAsOfUs = max(0, record.marks?.time.us ?? 0)
     coverage.totalCount = record.totalCount ?? -1
     guard record.auditedTotal != nil, coverage.totalCount != coverage.knownCount,
       reading.scheme.countsProve
@@ -173,13 +172,12 @@ enum LogHistory: History {
   }
 
   static func take(
-    _ push: EntryPush, of frame: Frame, opened: [OpenedPayload], at now: Instant,
-    _ engine: SyncEngine
+    _ push: EntryPush, from arrival: Arrival, _ engine: SyncEngine
   ) throws(Failure) -> Receipt {
     let receipt = try engine.storing { () throws(StoreFailure) in
-      try engine.apply(push, Arrival(frame: frame.bytes, opened: opened[...], now: now))
+      try engine.apply(push, arrival)
     }
-    engine.pump(now)
+    engine.pump(arrival.now)
     return receipt
   }
 

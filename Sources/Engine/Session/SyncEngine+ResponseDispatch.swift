@@ -10,7 +10,48 @@ extension SyncEngine {
     _ frame: Frame, opened: [OpenedPayload], at now: Instant
   ) throws(Failure) -> (Receipt, StaticText?) {
     report.beginInput()
-    let receipt = try receive(frame, opened: opened, at: now)
+    origin = frame.origin
+    defer { origin = .own }
+    let arrival = Arrival(frame: frame.bytes, opened: opened[...], now: now)
+    let receipt: Receipt
+    switch frame.body {
+    case .unknown(let reason):
+      receipt = try takeForeign(frame.bytes, of: frame.foreignType, because: reason)
+    case .push(let push):
+      receipt = try receive(ServerUpdate(push), arrival)
+    case .update(let update):
+      receipt = try receive(ServerUpdate(update), arrival)
+    case .entries(let push):
+      receipt = try scheme.history.take(push, from: arrival, self)
+    case .response(let response):
+      guard let pending = try match(response, at: now) else {
+        return told(ignore("the answer is to no open request"))
+      }
+      switch pending.purpose {
+      case .sync(let id):
+        receipt = try advance(id, response.outcome, to: pending, from: arrival)
+      case .marks(let group, let conversation, let ids):
+        receipt = try storing { () throws(StoreFailure) in
+          try takeMarkAnswer(response.outcome, group: group, in: conversation, ids: ids, at: now)
+        }
+        pump(now)
+      case .operation(let seq):
+        origin = .own
+        receipt = try storing { () throws(StoreFailure) in
+          try takeOperationAnswer(seq, response: response, for: pending, from: arrival)
+        }
+        pump(now)
+        if case .malformed(let reason) = response.outcome { throw refuse(reason) }
+      case .subscription(let one):
+        takeSubscription(one, outcome: response.outcome, at: now)
+        pump(now)
+        receipt = .applied
+      }
+    }
+    return told(receipt)
+  }
+
+  private func told(_ receipt: Receipt) -> (Receipt, StaticText?) {
     switch receipt {
     case .applied:
       return (receipt, nil)
@@ -38,181 +79,117 @@ extension SyncEngine {
     return .frame(reason)
   }
 
-  private func receive(
-    _ frame: Frame, opened: [OpenedPayload], at now: Instant
-  ) throws(Failure) -> Receipt {
-    origin = frame.origin
-    defer { origin = .own }
-    switch frame.body {
-    case .unknown(let reason):
-      if let type = frame.foreignType, config.profile.tellsUnknownFrames {
-        try storing { () throws(StoreFailure) in try storeFrameEvent(frame.bytes, of: type) }
-        return .applied
-      }
-      report.stats.framesIgnored += 1
-      return ignore(reason)
-    case .push(let push):
-      return try receive(ServerUpdate(push), frame: frame.bytes, opened: opened, at: now)
-    case .update(let update):
-      return try receive(ServerUpdate(update), frame: frame.bytes, opened: opened, at: now)
-    case .entries(let push):
-      return try scheme.history.take(push, of: frame, opened: opened, at: now, self)
-    case .response(let response):
-      guard let pending = tracker.match(response, nowMs: now.monotonicMs) else {
-        report.stats.answersUnmatched += 1
-        return ignore("the answer is to no open request")
-      }
-      if case .failed(let error, _) = response.outcome {
-        report.logLines.append(
-          .warn, StaticText(pending.verb.name, "was answered with an error"), because: error.text)
-      }
-      if receipts.isSilent {
-        receipts.noteAnswer(
-          at: now.monotonicMs, backoffMs: tracker.backoffMs(attempt: 1, atLeast: 0))
-      }
-      return try answer(response, for: pending, frame: frame.bytes, opened: opened, at: now)
+  /// The request that is answered; nil where none is open.
+  private func match(_ response: Response, at now: Instant) throws(Failure) -> PendingRequest? {
+    guard let pending = tracker.match(response, nowMs: now.monotonicMs) else {
+      report.stats.answersUnmatched += 1
+      return nil
     }
-  }
-
-  /// A frame of another scheme than this server's.
-  func receiveForeign(_ frame: Frame, of type: [UInt8]) throws(Failure) -> Receipt {
-    if config.profile.tellsUnknownFrames {
-      try storing { () throws(StoreFailure) in try storeFrameEvent(frame.bytes, of: type) }
-      return .applied
+    if case .failed(let error, _) = response.outcome {
+      report.logLines.append(
+        .warn, StaticText(pending.verb.name, "was answered with an error"), because: error.text)
     }
-    report.stats.framesIgnored += 1
-    return ignore("type is not one that is known here")
+    if receipts.isSilent {
+      receipts.noteAnswer(
+        at: now.monotonicMs, backoffMs: tracker.backoffMs(attempt: 1, atLeast: 0))
+    }
+    if case .malformed(let reason) = response.outcome {
+      switch pending.purpose {
+      case .sync, .marks:
+        trouble(pending.purpose, failure: .unavailable, retryAfterMs: 0, at: now)
+        pump(now)
+        throw refuse(reason)
+      case .operation, .subscription:
+        break
+      }
+    }
+    return pending
   }
 
   /// Hands a frame that only the host understands to it, as it came.
-  private func storeFrameEvent(_ frame: [UInt8], of type: [UInt8]) throws(StoreFailure) {
-    try commit { tx throws(StoreFailure) in
-      // What is too large to be kept is told all the same, without its body.
-      _ = try tx.feedTable.addEvent(
-        kind: EventKind.frame.rawValue, action: EventAction.none.rawValue, isSilent: false,
-        cid: nil,
-        entity: type, body: frame.count <= Limits.messageBytesMax ? frame : [])
+  func takeForeign(
+    _ frame: [UInt8], of type: [UInt8]?, because reason: StaticText
+  ) throws(Failure) -> Receipt {
+    guard let type, config.profile.tellsUnknownFrames else {
+      report.stats.framesIgnored += 1
+      return ignore(reason)
     }
+    try storing { () throws(StoreFailure) in
+      try commit { tx throws(StoreFailure) in
+        // What is too large to be kept is told all the same, without its body.
+        _ = try tx.feedTable.addEvent(
+          kind: EventKind.frame.rawValue, action: EventAction.none.rawValue, isSilent: false,
+          cid: nil, entity: type, body: frame.count <= Limits.messageBytesMax ? frame : [])
+      }
+    }
+    return .applied
   }
 
-  private func receive(
-    _ update: ServerUpdate, frame: [UInt8], opened: [OpenedPayload], at now: Instant
-  ) throws(Failure) -> Receipt {
-    let receipt = try storing { () throws(StoreFailure) in
-      try apply(update, Arrival(frame: frame, opened: opened[...], now: now))
-    }
-    pump(now)
+  private func receive(_ update: ServerUpdate, _ arrival: Arrival) throws(Failure) -> Receipt {
+    let receipt = try storing { () throws(StoreFailure) in try apply(update, arrival) }
+    pump(arrival.now)
     return receipt
   }
 
-  private func answer(
-    _ response: Response, for pending: PendingRequest, frame: [UInt8], opened: [OpenedPayload],
-    at now: Instant
+  /// Moves a sync on by one answer. The job is a copy of the scheduler's, which stays as it was
+  /// where a transaction fails.
+  private func advance(
+    _ id: UInt64, _ outcome: Outcome, to pending: PendingRequest, from arrival: Arrival
   ) throws(Failure) -> Receipt {
-    switch (pending.purpose, response.outcome) {
-    case (.operation(let seq), let outcome):
-      origin = .own
-      let arrival = Arrival(frame: frame, opened: opened[...], now: now)
-      let receipt = try storing { () throws(StoreFailure) in
-        try takeOperationAnswer(seq, response: response, for: pending, from: arrival)
-      }
-      pump(now)
-      if case .malformed(let reason) = outcome { throw refuse(reason) }
-      return receipt
-    case (.subscription(let one), let outcome):
-      takeSubscription(one, outcome: outcome, at: now)
-      pump(now)
-      return .applied
-    case (_, .malformed(let reason)):
-      trouble(pending.purpose, failure: .unavailable, retryAfterMs: 0, at: now)
-      pump(now)
-      throw refuse(reason)
-    case (.marks(let group, let conversation, let ids), let outcome):
-      let receipt = try storing { () throws(StoreFailure) in
-        try takeMarkAnswer(outcome, group: group, in: conversation, ids: ids, at: now)
-      }
-      pump(now)
-      return receipt
-    case (.sync(let id), let outcome):
-      guard var job = scheduler.job(id) else {
-        report.stats.answersUnmatched += 1
-        return ignore("the sync of this answer has ended")
-      }
-      job.turn.inFlight = false
-      // It has begun again since it asked.
-      let isOld = if case .start = job.stage { true } else { false }
-      var ingest = Ingest(
-        ingestRules, frame: frame, opened: opened[...], issued: pending.issued,
-        autoMarkRead: job.request.marksRead, asked: pending.limit)
-      ingest.reacted = memory.reacted
-      let bad = report.stats.quarantined
-      do {
-        try advance(&job, outcome: outcome, from: ingest, at: now)
-      } catch {
-        // The transaction left nothing behind; the sync tries again later.
-        trouble(pending.purpose, failure: Failure(error), retryAfterMs: 0, at: now)
-        pump(now)
-        throw Failure(error)
-      }
-      pump(now)
-      if isOld { return ignore("the sync of this answer has begun again") }
-      return report.stats.quarantined > bad ? .quarantined : .applied
+    let now = arrival.now
+    guard var job = scheduler.job(id) else {
+      report.stats.answersUnmatched += 1
+      return ignore("the sync of this answer has ended")
     }
+    job.turn.inFlight = false
+    var ingest = Ingest(
+      ingestRules, frame: arrival.frame, opened: arrival.opened, issued: pending.issued,
+      autoMarkRead: job.request.marksRead, asked: pending.limit)
+    ingest.reacted = memory.reacted
+    ingest.revivable = memory.revivable
+    let bad = report.stats.quarantined
+    // It has begun again since it asked.
+    let isOld = if case .start = job.stage { true } else { false }
+    memory.server.noteAnswer(at: now)
+    do throws(StoreFailure) {
+      let step: Step?
+      switch (job.stage, outcome) {
+      case (_, .failed(let error, let retryAfterMs)):
+        step = try refused(&job, error: error, retryAfterMs: retryAfterMs, at: now)
+      case (.start, _):
+        step = .next
+      case (.deletions(let walk), .deleted(let page)):
+        step = try takeDeletions(&job, page: page, on: walk)
+      case (.changes(let walk), .changed(let page)):
+        step = try takeChanges(&job, page: page, from: ingest, on: walk)
+      case (.listing(let listing), .conversations(let found, let bad, let total)):
+        step = try takeListing(
+          &job, listing: listing, found: found, bad: bad, total: total, from: ingest, at: now)
+      case (.log(let stage), .entries(let page)):
+        step = try takeEntries(&job, page: page, on: stage, from: ingest, at: now)
+      case (.asking, .conversation(let known)):
+        step = try takeAsked(&job, known, from: ingest, at: now)
+      case (.catchUp, .page(let page)), (.gap, .page(let page)):
+        step = try takePage(&job, page: page, from: ingest, at: now)
+      default:
+        trouble(pending.purpose, failure: .unavailable, retryAfterMs: 0, at: now)
+        step = nil
+      }
+      if let step { goOn(job, step) }
+    } catch {
+      // The transaction left nothing behind; the sync tries again later.
+      trouble(pending.purpose, failure: Failure(error), retryAfterMs: 0, at: now)
+      pump(now)
+      throw Failure(error)
+    }
+    pump(now)
+    if isOld { return ignore("the sync of this answer has begun again") }
+    return report.stats.quarantined > bad ? .quarantined : .applied
   }
 
-  /// Moves a job on by one answer.
-  private func advance(
-    _ job: inout SyncJob, outcome: Outcome, from ingest: Ingest, at now: Instant
-  ) throws(StoreFailure) {
-    memory.server.noteAnswer(at: now)
-    let step: Step
-    switch (job.stage, outcome) {
-    case (.start, .failed(.rateLimited, let retryAfterMs)),
-      (.start, .failed(.unavailable, let retryAfterMs)):
-      // It asks something else now, and not sooner than the server wants.
-      trouble(.sync(job.id), failure: .unavailable, retryAfterMs: retryAfterMs ?? 0, at: now)
-      return
-    case (.start, _):
-      step = .next
-    case (.deletions(let walk), .deleted(var page)):
-      if !memory.server.isBorneOut(page.serverTime) { page.serverTime = nil }
-      step = try takeDeletions(&job, page: page, on: walk)
-    case (.deletions, .failed(.unknownCursor, _)):
-      guard let again = try loseDeletionCursor(&job) else {
-        return try refused(job, error: .unknownCursor, retryAfterMs: nil, at: now)
-      }
-      step = again
-    case (.changes(let walk), .changed(var page)):
-      if !memory.server.isBorneOut(page.serverTime) { page.serverTime = nil }
-      step = try takeChanges(&job, page: page, from: ingest, on: walk)
-    case (.changes, .failed(.unknownCursor, _)):
-      step = try loseMarks(&job)
-    case (.listing(let listing), .conversations(let found, let bad, let total)):
-      step = try takeListing(
-        &job, listing: listing, found: found, bad: bad, total: total, from: ingest, at: now)
-    case (.log(let stage), .entries(let page)):
-      step = try takeEntries(&job, page: page, on: stage, from: ingest, at: now)
-    case (.log(let stage), .failed(let error, let retryAfterMs)):
-      guard let next = try takeRefusal(&job, error, on: stage) else {
-        return try refused(job, error: error, retryAfterMs: retryAfterMs, at: now)
-      }
-      step = next
-    case (.asking, .conversation(let known)):
-      step = try takeAsked(&job, known, from: ingest, at: now)
-    case (.catchUp, .page(let page)), (.gap, .page(let page)):
-      if contradictsItself(page, to: job) {
-        report.logLines.append((.warn, "an empty page that says there is more"))
-        trouble(.sync(job.id), failure: .incomplete, retryAfterMs: 0, at: now)
-        return
-      }
-      step = try takePage(&job, page: page, from: ingest, at: now)
-    case (_, .failed(let error, let retryAfterMs)):
-      try refused(job, error: error, retryAfterMs: retryAfterMs, at: now)
-      return
-    default:
-      trouble(.sync(job.id), failure: .unavailable, retryAfterMs: 0, at: now)
-      return
-    }
+  /// An answer was taken: its sync asks again, or it ends.
+  private func goOn(_ taken: SyncJob, _ step: Step) {
+    var job = taken
     job.turn.attempts = 0
     job.turn.notBeforeMs = .min
     job.status.trouble = nil
@@ -226,18 +203,40 @@ extension SyncEngine {
     }
   }
 
-  /// The server said no.
+  /// The server said no: the step where the sync goes on as after an answer, else nil.
   private func refused(
-    _ job: SyncJob, error: ServerError, retryAfterMs: Int64?, at now: Instant
-  ) throws(StoreFailure) {
-    if case .asking = job.stage, retryAfterMs == nil, error != .unavailable, error != .rateLimited {
+    _ job: inout SyncJob, error: ServerError, retryAfterMs: Int64?, at now: Instant
+  ) throws(StoreFailure) -> Step? {
+    let isForNow = error == .rateLimited || error == .unavailable
+    switch job.stage {
+    // It asks something else now, and not sooner than the server wants.
+    case .start where !isForNow:
+      return .next
+    case .deletions where error == .unknownCursor:
+      if let step = try loseDeletionCursor(&job) { return step }
+    case .changes where error == .unknownCursor:
+      return try loseMarks(&job)
+    case .log(let stage):
+      if let step = try takeRefusal(&job, error, on: stage) { return step }
+    case .asking where retryAfterMs == nil && !isForNow:
       // It cannot tell how far the user has read; or not of this conversation.
       if job.request.kind == .count {
         let isNever = error == .unsupported || error == .invalid
         try noCount(of: job.request.conversation, isNever: isNever)
       }
-      return end(job, trouble: nil)
+      end(job, trouble: nil)
+      return nil
+    default:
+      break
     }
+    try end(job, after: error, retryAfterMs: retryAfterMs, at: now)
+    return nil
+  }
+
+  /// Ends a sync that was refused, has it try later, or begin anew.
+  private func end(
+    _ job: SyncJob, after error: ServerError, retryAfterMs: Int64?, at now: Instant
+  ) throws(StoreFailure) {
     switch error {
     case .rateLimited, .unavailable:
       trouble(.sync(job.id), failure: .unavailable, retryAfterMs: retryAfterMs ?? 0, at: now)

@@ -341,8 +341,8 @@ final class SyncEngine {
     }
   }
 
-  private func launch(_ job: SyncJob, at now: Instant) {
-    var job = job
+  private func launch(_ waiting: SyncJob, at now: Instant) {
+    var job = waiting
     if case .start = job.stage {
       job.turn.beganMs = now.monotonicMs
       do {
@@ -351,7 +351,7 @@ final class SyncEngine {
           return
         }
       } catch {
-        end(job, trouble: Failure(error))
+        end(waiting, trouble: Failure(error))
         return
       }
     }

@@ -15,13 +15,14 @@ extension ServerKnowledge {
     _ record: ConversationRecord, from bound: Position, limit: Int, in rx: ReadTransaction
   ) throws(StoreFailure) -> (Position?, isMore: Bool) {
     let newest = try rx.keys(record.cid, before: .beforePending, limit: 1, from: nil).first
-    guard let newest = newest?.position, let time = scheme.time(at: newest.time), time <= bound.time
+    guard let newest = newest?.position, let time = scheme.time(at: newest.time),
+      time.us <= bound.time
     else {
       return (nil, false)
     }
     let page = facts.largestPage > 0 ? min(facts.largestPage, limit) : limit
     let isMore = try rx.count(record.cid, from: bound, to: .max) >= page
-    return (.after(timestampGroup: time), isMore)
+    return (.after(time), isMore)
   }
 }
 
@@ -32,33 +33,32 @@ extension PageMerge {
   /// clock, the device's has to have gone on by as much since an earlier catch-up read the same.
   mutating func raiseTop() throws(StoreFailure) {
     job.catchUp.burstUs = nil
-    guard !ingested.items.isEmpty, let top = scheme.late(job.catchUp.top), top.timeUs > 0,
-      let stamp = scheme.stamp(top.text), job.catchUp.present == .after(timestampGroup: top.timeUs)
+    guard !ingested.items.isEmpty, let top = scheme.late(job.catchUp.top), top.time > .zero,
+      let stamp = scheme.stamp(top.text), job.catchUp.present == .after(top.time)
     else { return }
-    let low = top.timeUs.saturating(minus: scheme.overlapUs)
-    for item in ingested.items { if let item, item.time < low { return } }
+    let low = top.time.saturating(minus: scheme.overlapUs)
+    for item in ingested.items { if let item, item.time < low.us { return } }
     let unit = stamp.resolutionUs
     let aboveUs = scheme.overlapUs.saturating(plus: unit)
-    if let told = page.serverTime?.timeUs, told == memory.server.surelyUs {
-      guard told >= top.timeUs.saturating(plus: aboveUs) else { return }
+    if let told = page.serverTime?.time, told == memory.server.surely {
+      guard told >= top.time.saturating(plus: aboveUs) else { return }
     } else {
       guard let wall = now.wallUs else { return }
-      let first = try BurstTable(tx).us(record.cid, topUs: top.timeUs) ?? .max
+      let first = try BurstTable(tx).us(record.cid, topUs: top.time.us) ?? .max
       if first > wall { job.catchUp.burstUs = wall }
       guard first <= wall, wall.saturating(minus: first) >= aboveUs else { return }
     }
-    let high = WatermarkPolicy.floor(
-      top.timeUs.saturating(plus: scheme.overlapUs).saturating(plus: unit.saturating(minus: 1)),
-      to: unit)
-    job.catchUp.top = ContentMark(order: high, text: stamp.printed(high))
-    job.catchUp.present = .after(timestampGroup: high)
+    let high = top.time.saturating(plus: scheme.overlapUs)
+      .saturating(plus: unit.saturating(minus: 1)).floored(to: unit)
+    job.catchUp.top = ContentMark(newest: .before(high), text: stamp.printed(high))
+    job.catchUp.present = .after(high)
   }
 
   /// Keeps when the newest message of a burst was first read.
   func noteBurst() throws(StoreFailure) {
     guard case .catchUp(let catchUp) = job.stage, let us = catchUp.burstUs,
-      let fetch = record.fetch, fetch == catchUp.top
+      record.fetch == catchUp.top, let fetch = scheme.lateTop(record)
     else { return }
-    try BurstTable(tx).note(us, of: record.cid, topUs: fetch.order)
+    try BurstTable(tx).note(us, of: record.cid, topUs: fetch.time.us)
   }
 }

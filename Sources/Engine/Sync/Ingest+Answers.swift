@@ -5,30 +5,14 @@ internal import Timeline
 internal import Wire
 
 extension Ingest {
-  /// The same, told what is known of its page.
-  func of(
-    _ record: ConversationRecord, _ memory: SyncMemory, in tx: WriteTransaction
-  ) throws(StoreFailure) -> Ingest {
-    var ingest = self
-    ingest.placesBehind = rules.learnsTies && memory.ties.isUnstable
-    ingest.revivable = memory.revivable
-    // Where updates are replied to, each message has one, which may be silent.
-    if memory.server.can(.envelope) { return ingest }
-    ingest.offer = .above(try tx.news(record.cid) ?? .max)
-    if memory.server.profile.isPlanted(.pageOffersNothing) { ingest.offer = .above(.max) }
-    return ingest
-  }
-
   /// Stores those of the items that are known already, or that a claim says must be.
   func known(
-    _ items: [PageItem], of record: ConversationRecord, spans: SpanSet, revivable: Set<PushedID>?,
-    in tx: WriteTransaction
+    _ items: [PageItem], of record: ConversationRecord, spans: SpanSet, in tx: WriteTransaction
   ) throws(StoreFailure) -> Ingested {
     var result = Ingested()
     var opened = opened
     var ingest = self
     ingest.placesBehind = rules.learnsTies
-    ingest.revivable = revivable
     for case .message(let message) in items {
       guard let payload = opened.popFirst(),
         message.conversation == nil || message.conversation == record.id,

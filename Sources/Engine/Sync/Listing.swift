@@ -126,9 +126,9 @@ extension UpdateApplier {
   private func name(
     last id: [UInt8]?, at place: Position?, in record: ConversationRecord, asked: UInt64
   ) throws(StoreFailure) {
-    let settledUs = memory.server.timeUs?.saturating(minus: memory.server.overlapUs) ?? .min
+    let settled = memory.server.time.map { $0.saturating(minus: memory.server.overlapUs) } ?? .min
     try NamedLastTable(tx, record.cid).name(id, at: place?.time ?? .min, issued: asked) { row in
-      guard row.timeUs >= settledUs,
+      guard row.timeUs >= settled.us,
         let lsn = memory.pushed.lsn(of: PushedID(cid: record.cid, id: row.position.id))
       else { return false }
       return lsn > memory.live.beganLSN

@@ -40,17 +40,17 @@ extension PageMerge {
   /// the clock bears out, and the overlap is widened. Gives the bound there; nil where the clock is
   /// ahead of it, as ever.
   private mutating func boundBelowClock() throws(StoreFailure) -> Position? {
-    guard let fetch = scheme.lateTop(record), fetch.timeUs > 0,
-      let told = page.serverTime?.timeUs, told == memory.server.surelyUs,
+    guard let fetch = scheme.lateTop(record), fetch.time > .zero,
+      let told = page.serverTime?.time, told == memory.server.surely,
       let stamp = scheme.stamp(fetch.text),
-      case let aheadUs = fetch.timeUs.saturating(minus: told), aheadUs > scheme.overlapUs
+      case let aheadUs = fetch.time.us(since: told), aheadUs > scheme.overlapUs
     else { return nil }
     let below = try tx.rows(
-      record.cid, from: .min, to: .after(timestampGroup: told), limit: 1, newestFirst: true)
-    let time = below.first?.position.time ?? 0
+      record.cid, from: .min, to: .after(told), limit: 1, newestFirst: true)
+    let time = ServerTime(us: below.first?.position.time ?? 0)
     // A clock that was wrong by more than messages are ever late says nothing of how late they are.
     if aheadUs <= WatermarkPolicy.overlapUsMax { memory.server.noteLateness(aheadUs) }
-    let lowered = ContentMark(order: time, text: stamp.printed(time))
+    let lowered = ContentMark(newest: .before(time), text: stamp.printed(time))
     let bound = scheme.bound(lowered)?.position ?? .min
     try endTrust(at: bound)
     record.fetch = lowered
@@ -122,7 +122,7 @@ extension PageMerge {
   /// What the first page of this catch-up showed was read just now: of that stays what was settled
   /// when it was made, by the server's time as this page tells it.
   private mutating func keepTail() throws(StoreFailure) {
-    guard let tail = job.catchUp.tail, let known = memory.server.timeUs else { return }
+    guard let tail = job.catchUp.tail, let known = memory.server.time else { return }
     var passedMs = now.monotonicMs.saturating(minus: tail.taken.monotonicMs)
     if let wall = now.wallUs, let then = tail.taken.wallUs {
       passedMs = max(passedMs, wall.saturating(minus: then) / 1_000)
@@ -131,7 +131,7 @@ extension PageMerge {
       .multipliedReportingOverflow(by: 1_000)
     if isFar { return }
     let settled = known.saturating(minus: agoUs).saturating(minus: memory.server.overlapUs)
-    var high = min(tail.span.high, .before(timestampGroup: settled))
+    var high = min(tail.span.high, .before(settled))
     if let pushed = lowestPushed(
       in: SpanSet.Span(low: tail.span.low, high: high), after: tail.issued)
     {
@@ -149,10 +149,10 @@ extension PageMerge {
     guard let first = claim.rows.first, var last = claim.rows.last else {
       return job.catchUp.bound == nil || job.stopsAtPage ? .min : nil
     }
-    if let ordinary = claim.rows.last(where: { $0.time <= job.catchUp.top?.order ?? .min }) {
+    if let ordinary = claim.rows.last(where: { $0 < job.catchUp.top?.boundary ?? .min }) {
       last = ordinary
-    } else if let time = job.catchUp.knownUs, let stamped = scheme.time(at: first.time),
-      time < stamped, memory.server.clock.wallUs.map({ $0 < stamped }) ?? true
+    } else if let time = job.catchUp.known, let stamped = scheme.time(at: first.time),
+      time < stamped, memory.server.clock.wallUs.map({ $0 < stamped.us }) ?? true
     {
       // Nothing but stamps ahead: the newest messages are those the server's time bears out.
       // Where the device's clock has passed the stamps, it is the server's that stands still.
@@ -168,7 +168,7 @@ extension PageMerge {
   /// The content is whole up to the present: the watermark goes up. A push of a live conversation
   /// raises it too; `boundBelowClock` lowers it, and `dropClaims` takes it away.
   mutating func contentIsWhole() throws(StoreFailure) -> PageOutcome {
-    if let top = provenTop, record.fetch.map({ $0.order < top.order }) ?? true {
+    if let top = provenTop, record.fetch.map({ $0.newest < top.newest }) ?? true {
       record.fetch = top
     }
     try noteBurst()
@@ -181,14 +181,14 @@ extension PageMerge {
     let hasCursor = record.deletions != nil && scheme.stamp(record.deletions?.text) == nil
     if isAllSeen, record.deletions == nil || hasCursor,
       let stamp = scheme.stamp(job.catchUp.top?.text),
-      case let time = WatermarkPolicy.below(stamp.timeUs, overlapUs: scheme.overlapUs),
+      case let time = WatermarkPolicy.below(stamp.time, overlapUs: scheme.overlapUs),
       !hasUnread(below: time)
     {
       // All that is stored was read just now: older deletions and marks are in it.
-      let known = Watermark(timeUs: time, text: stamp.printed(time))
+      let known = stamp.watermark(at: time)
       if !hasCursor {
         record.deletions = known
-        record.lowestSinceUs = time
+        record.lowestSince = time
       }
       if memory.server.can(.changedSince), record.marks == nil { record.marks = known }
       return .whole(isAllSeen: true)
@@ -198,11 +198,10 @@ extension PageMerge {
 
   /// Whether a row came by push or by answer since the catch-up began that no page has shown, and
   /// that stands where deletions would not be asked about it.
-  private func hasUnread(below time: Int64) -> Bool {
-    let top = job.catchUp.top?.order ?? time
+  private func hasUnread(below time: ServerTime) -> Bool {
     let unread = memory.pushed.lowest(
       in: record.cid, from: .min,
-      to: scheme.boundary(at: time) ?? .after(timestampGroup: top),
+      to: scheme.boundary(at: time) ?? job.catchUp.top?.boundary ?? .after(time),
       after: job.catchUp.freshLSN, besides: answer.ids, or: job.run.shownPushes)
     return unread != nil
   }
@@ -212,11 +211,11 @@ extension PageMerge {
   /// The watermark that the catch-up leaves: below where its claims had to end, so that the next
   /// one asks for all from there on.
   private var provenTop: ContentMark? {
-    guard let top = job.catchUp.top, let limit = job.run.limit, limit.time <= top.order,
+    guard let top = job.catchUp.top, let limit = job.run.limit, limit < top.boundary,
       let stamp = scheme.stamp(top.text)
     else { return job.catchUp.top }
-    let time = limit.time &- 1
-    return ContentMark(order: time, text: stamp.printed(time))
+    let time = ServerTime(us: limit.time).saturating(minus: 1)
+    return ContentMark(newest: .before(time), text: stamp.printed(time))
   }
 
   /// Up to where the first page of this catch-up reached.
@@ -227,33 +226,35 @@ extension PageMerge {
   /// Up to where a walk of several pages speaks. A stamp years ahead puts every
   /// message that arrived meanwhile below it, so that part is not claimed.
   var claimedTop: Position {
-    guard let top = job.catchUp.top, top.order > 0 else { return present }
-    return min(present, .after(timestampGroup: max(top.order, job.catchUp.raisedUs)))
+    guard let top = job.catchUp.top, top.newest > .before(.zero) else { return present }
+    return min(present, max(top.boundary, job.catchUp.raised))
   }
 
   /// Where no row of the first page could set the watermark, a later one may, as far
   /// as the server time that was known at the first.
   mutating func noteLaterTop() {
-    guard topIsOpen, let known = job.catchUp.knownUs else { return }
-    let borneOut = ingested.stamps.filter { $0.stamp.timeUs <= known }
+    guard topIsOpen, let known = job.catchUp.known else { return }
+    let borneOut = ingested.stamps.filter { $0.stamp.time <= known }
     guard let top = borneOut.max(by: { $0.position < $1.position }),
-      top.position.time > job.catchUp.top?.order ?? .min
+      top.position >= job.catchUp.top?.boundary ?? .min
     else { return }
-    job.catchUp.top = ContentMark(order: top.position.time, text: top.stamp.text)
+    job.catchUp.top = ContentMark(newest: top.position, text: top.stamp.text)
   }
 
   /// No row of the first page could set the watermark.
-  private var topIsOpen: Bool { job.catchUp.top == record.fetch || job.catchUp.top?.order == 0 }
+  private var topIsOpen: Bool {
+    job.catchUp.top == record.fetch || job.catchUp.top?.isUnproven ?? false
+  }
 
   /// Where the first page showed nothing but stamps ahead, what is newer than the server time
   /// known then cannot be claimed. Now that a page tells the time, the newest is asked again.
   var mustLookAgain: Bool {
-    guard topIsOpen, job.catchUp.borneOutUs == nil, let time = memory.server.timeUs else {
+    guard topIsOpen, job.catchUp.borneOut == nil, let time = memory.server.time else {
       return false
     }
     return ingested.stamps.contains { item in
       scheme.time(at: item.position.time).map {
-        $0 > job.catchUp.knownUs ?? .min && $0 <= time
+        $0 > job.catchUp.known ?? .min && $0 <= time
       } ?? false
     }
   }
@@ -264,40 +265,41 @@ extension PageMerge {
     if job.stopsAtPage { job.catchUp.bound = job.catchUp.left }
     // A page of nothing but such stamps says that the clock is not theirs; one among ordinary
     // stamps may be one of few.
-    let known = job.catchUp.knownUs ?? .min
-    let isAll = ingested.stamps.allSatisfy { $0.stamp.timeUs > known }
-    job.catchUp.borneOutUs = isAll ? memory.server.timeUs : known
+    let known = job.catchUp.known ?? .min
+    let isAll = ingested.stamps.allSatisfy { $0.stamp.time > known }
+    job.catchUp.borneOut = isAll ? memory.server.time : known
     return .mustSeeNewest
   }
 
   /// The first page of a catch-up sets the watermark it will leave behind.
   private mutating func noteTop() throws(StoreFailure) {
-    job.catchUp.knownUs = [memory.server.timeUs, job.catchUp.borneOutUs].compactMap { $0 }.max()
+    job.catchUp.known = [memory.server.time, job.catchUp.borneOut].compactMap { $0 }.max()
     // A page that reaches the present says that nothing stands above its last row.
-    let times = ingested.items.compactMap { $0?.time } + [record.fetch?.order].compactMap { $0 }
-    job.catchUp.present = times.max().map { .after(timestampGroup: $0) }
+    let highest = (ingested.items + [record.fetch?.newest]).compactMap { $0 }.max()
+    job.catchUp.present = highest.map { .after(timestampGroup: $0.time) }
     let plausible = memory.server.plausibleTop(
-      page, from: ingested, at: now, borneOutUs: job.catchUp.borneOutUs)
-    let epoch = ingested.stamps.first.map { ContentMark(order: 0, text: $0.stamp.printed(0)) }
+      page, from: ingested, at: now, borneOut: job.catchUp.borneOut)
+    let epoch = ingested.stamps.first.map {
+      ContentMark(newest: .before(.zero), text: $0.stamp.printed(.zero))
+    }
     job.catchUp.top = scheme.top(
-      plausible, highest: times.max(), before: record.fetch, epoch: epoch)
+      plausible, highest: highest, before: record.fetch, epoch: epoch)
     job.run.issued = answer.issued
     job.run.limit = nil
     try endBelowPushes()
     if !isWhole { try raiseTop() }
-    job.catchUp.raisedUs = try raisedUs
+    job.catchUp.raised = try raised
   }
 
-  /// The watermark of before, where a burst has raised it above all that is stored.
-  private var raisedUs: Int64 {
+  /// The top of the watermark of before, where a burst has raised it above all that is stored.
+  private var raised: Position {
     get throws(StoreFailure) {
-      guard let top = job.catchUp.top?.order, let fetch = record.fetch?.order, top < fetch else {
+      guard let top = job.catchUp.top, let fetch = record.fetch, top.newest < fetch.newest else {
         return .min
       }
       let above = try tx.rows(
-        record.cid, from: .after(timestampGroup: top), to: .after(timestampGroup: fetch),
-        limit: 1, newestFirst: true)
-      return above.isEmpty ? fetch : .min
+        record.cid, from: top.boundary, to: fetch.boundary, limit: 1, newestFirst: true)
+      return above.isEmpty ? fetch.boundary : .min
     }
   }
 

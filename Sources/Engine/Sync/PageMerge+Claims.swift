@@ -195,7 +195,7 @@ extension PageMerge {
         !answer.claimed.covers(group.low, high: group.high)
       else { continue }
       ranges.spans.remove(group.low, group.high)
-      guard let fetch = record.fetch, position.time >= fetch.order else { continue }
+      guard let fetch = record.fetch, position >= fetch.newest else { continue }
       try endTrust(at: group.low)
       answer.isBehind = true
     }
@@ -238,7 +238,7 @@ extension PageMerge {
   private var ceiling: Position {
     if job.stage.isReaching {
       guard let fetch = scheme.lateTop(record) else { return .max }
-      return max(.after(timestampGroup: fetch.timeUs), settledNow)
+      return max(.after(fetch.time), settledNow)
     }
     guard job.catchUp.bound != nil, let top = job.catchUp.top else { return .max }
     return scheme.settled(below: top)
@@ -246,7 +246,7 @@ extension PageMerge {
 
   /// Up to where no message can come to be stamped any more.
   private var settledNow: Position {
-    memory.server.scheme.settled(at: memory.server.timeUs)
+    memory.server.scheme.settled(at: memory.server.time)
   }
 
   /// Keeps the unreadable items with their place.
@@ -298,7 +298,7 @@ extension PageMerge {
     let isLeftover = row.lsn < record.restoredLSN
     // What contradicts itself takes nothing away.
     if job.evidence.isContradicted { return }
-    if !isLeftover, row.timeUs >= settledUs,
+    if !isLeftover, row.timeUs >= settled.us,
       memory.pushed.contains(PushedID(cid: record.cid, id: row.position.id))
     {
       // A push may be faster than the commit behind it.
@@ -322,8 +322,8 @@ extension PageMerge {
 
   /// Messages stamped from here on may still be committing on the server: any of them,
   /// while its time is not known.
-  private var settledUs: Int64 {
-    memory.server.timeUs?.saturating(minus: memory.server.overlapUs) ?? .min
+  private var settled: ServerTime {
+    memory.server.time.map { $0.saturating(minus: memory.server.overlapUs) } ?? .min
   }
 
   /// Judges the timestamp group that a run's low end cut, once the run has passed it, and

@@ -27,7 +27,7 @@ struct PageMerge {
   /// Nothing lies beyond it at the end where the server cuts.
   private(set) var isWhole = false
   /// The server's time as it was known before this page.
-  private let knownUs: Int64?
+  private let known: ServerTime?
 
   init(
     _ page: Page, of frame: [UInt8], answer: PageAnswer, to job: SyncJob, at now: Instant,
@@ -36,7 +36,7 @@ struct PageMerge {
     (self.page, self.frame, self.answer, self.job, self.now) = (page, frame, answer, job, now)
     (self.memory, self.receivesAll, self.record, self.tx) = (memory, receivesAll, record, tx)
     scheme = memory.server.scheme
-    knownUs = memory.server.timeUs
+    known = memory.server.time
     ranges = try ClaimedRanges(of: record, in: tx)
     try recallDoubts()
     if case .catchUp(let catchUp) = job.stage, catchUp.isFresh == nil {
@@ -62,6 +62,7 @@ struct PageMerge {
     }
   }
 
+  /// Who calls it writes `ranges`, which the next step is planned by.
   mutating func merge() throws(StoreFailure) -> PageOutcome {
     let before = ranges.stored
     try notePage()
@@ -89,7 +90,6 @@ struct PageMerge {
     }
     try doubtInsertions(into: before)
     try learnTies(of: listing, run: run, climbs: climbs)
-    try ranges.flush(record.cid, in: tx)
     return outcome
   }
 
@@ -133,7 +133,7 @@ struct PageMerge {
       job.evidence.sawBuried = job.evidence.sawBuried || ingested.sawBuried
       return
     }
-    guard let oldest = ingested.stamps.map(\.stamp.timeUs).min() else { return }
+    guard let oldest = ingested.stamps.map(\.stamp.time).min() else { return }
     if memory.server.lowerDeletions(&record, showing: oldest) { job.evidence.needsDeletions = true }
   }
 
@@ -166,10 +166,10 @@ struct PageMerge {
   /// between the watermark and them is not known.
   private mutating func endTrustAboveWatermark() throws(StoreFailure) {
     guard let fetch = scheme.lateTop(record),
-      ingested.insertedAt.contains(where: { $0.time > fetch.timeUs })
+      ingested.insertedAt.contains(where: { $0.time > fetch.time.us })
     else { return }
     let kept = settled
-    try endTrust(at: .after(timestampGroup: fetch.timeUs))
+    try endTrust(at: .after(fetch.time))
     ranges.spans = ranges.spans.union(kept)
   }
 
@@ -194,8 +194,8 @@ struct PageMerge {
     let kept = settled
     try endTrust(at: bound)
     var settled = bound
-    if let fetch = record.fetch, fetch.order != 0, let knownUs {
-      settled = max(bound, scheme.settled(at: knownUs))
+    if let fetch = record.fetch, !fetch.isUnproven, let known {
+      settled = max(bound, scheme.settled(at: known))
     }
     ranges.spans.remove(settled, .max)
     ranges.spans = ranges.spans.without(memory.linked.above(bound, record.cid)).union(kept)

@@ -93,13 +93,21 @@ extension SyncEngine {
     config.profile.capabilities.contains(capability)
   }
 
-  /// Takes a page of messages: rows, claims and watermark in one transaction.
+  /// Takes a page of messages: rows, claims and watermark in one transaction. Nil where it
+  /// contradicts itself: it is asked for once more.
   func takePage(
     _ job: inout SyncJob, page: Page, from ingest: Ingest, at now: Instant
-  ) throws(StoreFailure) -> Step {
+  ) throws(StoreFailure) -> Step? {
+    if contradictsItself(page, to: job) {
+      report.logLines.append((.warn, "an empty page that says there is more"))
+      trouble(.sync(job.id), failure: .incomplete, retryAfterMs: 0, at: now)
+      return nil
+    }
     let wasLive = job.isLive
+    var ingest = ingest
+    ingest.placesBehind = scheme.learnsTies && memory.ties.isUnstable
     let answer = PageAnswer(issued: ingest.issued, asked: ingest.asked)
-    let (step, effects) = try commit(&job) { tx, job throws(StoreFailure) -> (Step, PageEffects?) in
+    let (step, effects) = try commit { tx throws(StoreFailure) -> (Step, PageEffects?) in
       let planner = planner(tx)
       var record = try tx.conversation(creating: job.request.conversation)
       if try newEpoch(page, in: tx) {
@@ -112,7 +120,12 @@ extension SyncEngine {
         page, of: ingest.frame, answer: answer, to: job, at: now, memory,
         receivesAll: pushReach.receivesAll(record), record: record, in: tx)
       try noteNews(of: record, in: tx)
-      var ingested = try ingest.of(record, memory, in: tx).page(page.items, of: record, in: tx)
+      // Where updates are replied to, each message has one, which may be silent.
+      if !can(.envelope) {
+        let isMute = config.profile.isPlanted(.pageOffersNothing)
+        ingest.offer = .above(try isMute ? .max : tx.news(record.cid) ?? .max)
+      }
+      var ingested = try ingest.page(page.items, of: record, in: tx)
       // One message may be told wrongly. Where most are others, the server was built anew and gives
       // its ids again.
       if ingested.others > 1, ingested.others > ingested.duplicates / 2, job.restores == 0,
@@ -127,13 +140,14 @@ extension SyncEngine {
       }
       ingested.record(page.items, frame: ingest.frame)
       merge.scheme.knowsOrder = order(&ingested, of: merge.listing, frame: ingest.frame)
-      let shownUs = memory.server.plausibleTime(ingested, stated: nil, at: now)
-      if !memory.server.isBorneOut(page.serverTime, shownUs: shownUs) {
+      let shown = memory.server.plausibleTime(ingested, stated: nil, at: now)
+      if !memory.server.isBorneOut(page.serverTime, shown: shown) {
         merge.page.serverTime = nil
       }
       memory.server.learn(merge.page, from: ingested, at: now)
       merge.ingested = ingested
       let outcome = try merge.merge()
+      try merge.ranges.flush(record.cid, in: tx)
       let step = try planner.next(after: outcome, of: &merge.job, &merge.record)
       try tx.save(memory.server.facts)
       job = merge.job
@@ -170,7 +184,7 @@ extension SyncEngine {
     _ job: inout SyncJob, _ body: (inout LogSync, inout SyncJob) throws(StoreFailure) -> Next
   ) throws(StoreFailure) -> Next {
     let wasLive = job.isLive
-    let (next, effects) = try commit(&job) { tx, job throws(StoreFailure) -> (Next, LogEffects) in
+    let (next, effects) = try commit { tx throws(StoreFailure) -> (Next, LogEffects) in
       let record = try tx.conversation(creating: job.request.conversation)
       var sync = try LogSync(memory, ingestRules, of: record, in: tx)
       let next = try body(&sync, &job)
@@ -197,7 +211,7 @@ extension SyncEngine {
   ) throws(StoreFailure) -> Step {
     try readLog(&job) { sync, job throws(StoreFailure) in
       if let time = page.serverTime, memory.server.isBorneOut(time) {
-        memory.server.learnTime(time.timeUs, at: now)
+        memory.server.learnTime(time.time, at: now)
         try sync.tx.save(memory.server.facts)
       }
       return try sync.take(page, on: stage, of: &job, from: ingest)
@@ -296,7 +310,9 @@ extension SyncEngine {
     _ job: inout SyncJob, page: DeletedPage, on walk: DeletionWalk
   ) throws(StoreFailure) -> Step {
     var leftWalk: (walk: LeftCursor.Walk, at: LeftCursor)?
-    let step = try commit(&job) { tx, job throws(StoreFailure) in
+    var page = page
+    if !memory.server.isBorneOut(page.serverTime) { page.serverTime = nil }
+    let step = try commit { tx throws(StoreFailure) in
       let planner = planner(tx)
       var record = try tx.conversation(creating: job.request.conversation)
       var isIdle = true
@@ -324,7 +340,7 @@ extension SyncEngine {
         return Step.next
       }
       if let form = try planner.deletionForm(record) {
-        planner.moveDeletions(&record, page: page, form: form, knownUs: walk.knownUs)
+        planner.moveDeletions(&record, page: page, form: form, known: walk.known)
       }
       let step = try planner.afterDeletions(&job, of: &record)
       try tx.save(record)
@@ -339,17 +355,17 @@ extension SyncEngine {
   func takeChanges(
     _ job: inout SyncJob, page: ChangedPage, from ingest: Ingest, on walk: ChangeWalk
   ) throws(StoreFailure) -> Step {
-    let (step, effects) = try commit(&job) {
-      tx, job throws(StoreFailure) -> (Step, ChangeEffects) in
+    var page = page
+    if !memory.server.isBorneOut(page.serverTime) { page.serverTime = nil }
+    let (step, effects) = try commit { tx throws(StoreFailure) -> (Step, ChangeEffects) in
       let planner = planner(tx)
       var record = try tx.conversation(creating: job.request.conversation)
       var effects = ChangeEffects(conversation: record.id, cid: record.cid)
       let stored = try tx.spans(record.cid)
       var spans = stored
-      let ingested = try ingest.known(
-        page.items, of: record, spans: spans, revivable: self.memory.revivable, in: tx)
-      if let top = ingested.insertedAt.map(\.time).max(),
-        let fetch = self.scheme.lateTop(record), top > fetch.timeUs
+      let ingested = try ingest.known(page.items, of: record, spans: spans, in: tx)
+      if let top = ingested.insertedAt.map({ ServerTime(us: $0.time) }).max(),
+        let fetch = self.scheme.lateTop(record), top > fetch.time
       {
         // Where a claim reaches above the watermark, others may have arrived with these.
         effects.isBehind = true
@@ -376,7 +392,7 @@ extension SyncEngine {
       }
       effects.fresh = claims
       job.caughtUp.noteChanges()
-      planner.moveMarks(&record, page: page, knownUs: walk.knownUs)
+      planner.moveMarks(&record, page: page, known: walk.known)
       let step = try planner.finish(&job, of: &record)
       try tx.save(record)
       return (step, effects)
@@ -398,11 +414,11 @@ extension SyncEngine {
 
   /// The server no longer knows the watermark of changes.
   func loseMarks(_ job: inout SyncJob) throws(StoreFailure) -> Step {
-    try commit(&job) { tx, job throws(StoreFailure) in try planner(tx).loseMarks(&job) }
+    try commit { tx throws(StoreFailure) in try planner(tx).loseMarks(&job) }
   }
 
   func loseDeletionCursor(_ job: inout SyncJob) throws(StoreFailure) -> Step? {
-    try commit(&job) { tx, job throws(StoreFailure) in try planner(tx).loseDeletionCursor(&job) }
+    try commit { tx throws(StoreFailure) in try planner(tx).loseDeletionCursor(&job) }
   }
 
   /// The message that a page was to be laid around is gone on the server: the longer way.
@@ -421,7 +437,7 @@ extension SyncEngine {
   ) throws(StoreFailure) -> Step {
     var effects = UpdateApplier.Effects()
     var isNamed = false
-    let stage = try commit(&job) { tx, job throws(StoreFailure) -> SyncStage? in
+    let stage = try commit { tx throws(StoreFailure) -> SyncStage? in
       let record = try tx.conversation(creating: job.request.conversation)
       guard record.id == known.id else { return nil }
       var applier = applier(tx, answer: .getConversation, from: ingest, at: now)

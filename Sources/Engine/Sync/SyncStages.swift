@@ -114,8 +114,8 @@ struct CatchUp {
   var bound: Position?
   /// When its first page was taken, where that was cut within the overlap.
   var burstUs: Int64?
-  /// The watermark of before, where a burst has raised it above all that is stored.
-  var raisedUs = Int64.min
+  /// The top of the watermark of before, where a burst has raised it above all that is stored.
+  var raised = Position.min
   /// The watermark that it will leave behind.
   var top: ContentMark?
   /// Its first page, where that does not reach the present.
@@ -123,10 +123,10 @@ struct CatchUp {
   /// Up to where its first page reached, stamps that moved nothing included.
   var present: Position?
   /// The greatest server time known when its first page was stored.
-  var knownUs: Int64?
+  var known: ServerTime?
   /// Its first page held nothing that could be borne out, and was asked for once more: another
   /// page bore out stamps up to here.
-  var borneOutUs: Int64?
+  var borneOut: ServerTime?
   /// Whether nothing of the conversation was stored before its first page; nil until that came.
   var isFresh: Bool?
   /// The commit that stored it: what is stored besides, came since.
@@ -171,13 +171,13 @@ struct GapFill {
 struct DeletionWalk {
   var cursors: Cursors
   /// The greatest server time when they were first asked for.
-  let knownUs: Int64?
+  let known: ServerTime?
 }
 
 /// Changed messages since a watermark.
 struct ChangeWalk {
   var cursors: Cursors
-  let knownUs: Int64?
+  let known: ServerTime?
 }
 
 /// A place that a server can find by itself.

@@ -252,7 +252,7 @@ extension SyncEngine {
         sign.event.map { event in
           typing.receive(
             event, of: sign.user, in: sign.conversation, atUs: sign.atUs,
-            serverUs: memory.server.timeForSigns(at: now), nowMs: now.monotonicMs)
+            serverUs: memory.server.timeForSigns(at: now)?.us, nowMs: now.monotonicMs)
         } ?? typing.spoke(sign.user, in: sign.conversation)
       if isNews { postTyping(sign.conversation) }
     }

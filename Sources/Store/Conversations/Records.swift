@@ -2,35 +2,42 @@
 ///
 /// A record is loaded, changed and saved whole; saving an unchanged one writes
 /// nothing.
+package import Base
 package import Timeline
 
 /// A time up to which something is known, with the server's own print of it.
 package struct Watermark: Equatable, Sendable {
-  package var timeUs: Int64
+  package var time: ServerTime
   /// The form in which it is echoed to the server.
   package var text: [UInt8]
 
-  package init(timeUs: Int64, text: [UInt8]) {
-    self.timeUs = timeUs
+  package init(at time: ServerTime, text: [UInt8]) {
+    self.time = time
     self.text = text
   }
 }
 
-/// Up to where content was fetched: the first part of a position, which is a time only where the
-/// server's positions are times.
+/// Up to where content was fetched.
 package struct ContentMark: Equatable, Sendable {
-  /// A server time, the server's number of a message, or a place in a log.
-  package var order: Int64
+  /// Of the newest timestamp group. A position has a key, whose copies would have to be counted.
+  private let group: Int64
   /// The print of the server time that stands there.
-  package var text: [UInt8]
+  package let text: [UInt8]
 
-  package init(order: Int64, text: [UInt8]) {
-    self.order = order
+  /// Up to and with the timestamp group of a position.
+  package init(newest: Position, text: [UInt8]) {
+    group = newest.time
     self.text = text
   }
 
+  /// The boundary below the newest timestamp group that was fetched.
+  package var newest: Position { .before(timestampGroup: group) }
+
   /// The boundary above all that was fetched.
-  package var boundary: Position { .after(timestampGroup: order) }
+  package var boundary: Position { .after(timestampGroup: group) }
+
+  /// No stamp bore it out: it asks for everything.
+  package var isUnproven: Bool { group == 0 }
 }
 
 /// What is known of one conversation as a whole.
@@ -47,7 +54,7 @@ package struct ConversationRecord: Equatable, Sendable {
   /// where there is none.
   package internal(set) var top: Position?
   /// The oldest `since` that deletions were ever asked from.
-  package var lowestSinceUs: Int64?
+  package var lowestSince: ServerTime?
   /// The server's last count.
   package var totalCount: Int64?
   /// Rows last changed before it belong to a lost epoch; 0 for none.
@@ -69,7 +76,7 @@ package struct ConversationRecord: Equatable, Sendable {
 /// What is known of the server, for the whole account.
 package struct ServerFacts: Equatable, Sendable {
   /// The greatest server time seen.
-  package var serverTimeUs: Int64?
+  package var serverTime: ServerTime?
   /// By how much the server's clock was seen to be ahead of the device's, at least.
   package var clockAheadUs: Int64?
   /// The largest page the server ever returned.
@@ -103,8 +110,8 @@ extension ConversationRecord {
       // Numbers in a row say nothing of the present, where nothing was fetched.
       return fetch != nil || newest.high <= .before(timestampGroup: .min &+ 1)
     }
-    guard let top = fetch?.order, top < .max else { return false }
-    return newest.low.time <= top
+    guard let fetch, fetch.newest < .max else { return false }
+    return newest.low < fetch.boundary
   }
 }
 

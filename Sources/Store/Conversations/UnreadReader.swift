@@ -117,7 +117,7 @@ package struct UnreadReader {
   ) throws(StoreFailure) -> Bool {
     var spans = try rx.spans(record.cid)
     // A newest range that ends below the watermark was cut out of what was once whole.
-    guard let fetch = record.fetch, let high = spans.newest?.high, high.time >= fetch.order
+    guard let fetch = record.fetch, let high = spans.newest?.high, high >= fetch.newest
     else { return false }
     let newest = if let topmost { topmost } else { try rx.newest(record.cid) }
     if let newest, newest >= high { return false }

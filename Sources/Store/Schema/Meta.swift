@@ -58,7 +58,7 @@ extension ServerFacts {
   /// Out of the first columns of a row.
   init(_ row: borrowing Statement) {
     self.init()
-    serverTimeUs = row.optionalInt(0)
+    serverTime = row.optionalInt(0).map { ServerTime(us: $0) }
     largestPage = Int(clamping: row.int(1))
     overlapUs = row.int(2)
     epoch = row.optionalBytes(3)

@@ -31,15 +31,15 @@ extension Statement: ColumnSource {}
 
 extension ConversationRecord {
   func bind(_ row: inout some ColumnSink & ~Copyable) {
-    row.bind(fetch?.order)
+    row.bind(fetch?.newest.time)
     row.bind(fetch?.text)
-    row.bind(deletions?.timeUs)
+    row.bind(deletions?.time.us)
     row.bind(deletions?.text)
-    row.bind(marks?.timeUs)
+    row.bind(marks?.time.us)
     row.bind(marks?.text)
     row.bind(top?.time)
     row.bind(top?.key)
-    row.bind(lowestSinceUs)
+    row.bind(lowestSince?.us)
     row.bind(totalCount)
     row.bind(restoredLSN)
     row.bind(auditedTotal)
@@ -78,11 +78,13 @@ extension ConversationRecord {
   static let stateColumns: Int32 = 13
 
   mutating func readState(_ row: borrowing some ColumnSource & ~Copyable, from column: Int32) {
-    fetch = Watermark(row, column: column).map { ContentMark(order: $0.timeUs, text: $0.text) }
+    fetch = Watermark(row, column: column).map {
+      ContentMark(newest: .before($0.time), text: $0.text)
+    }
     deletions = Watermark(row, column: column + 2)
     marks = Watermark(row, column: column + 4)
     top = Position(row, column: column + 6)
-    lowestSinceUs = row.optionalInt(column + 8)
+    lowestSince = row.optionalInt(column + 8).map { ServerTime(us: $0) }
     totalCount = row.count(column + 9)
     restoredLSN = row.uint(column + 10)
     auditedTotal = row.count(column + 11)
@@ -98,7 +100,7 @@ extension ConversationRecord {
     record.deletions = other.deletions
     record.marks = other.marks
     record.top = other.top
-    record.lowestSinceUs = other.lowestSinceUs
+    record.lowestSince = other.lowestSince
     record.totalCount = other.totalCount
     record.restoredLSN = other.restoredLSN
     record.auditedTotal = other.auditedTotal
@@ -110,7 +112,7 @@ extension ConversationRecord {
 extension Watermark {
   fileprivate init?(_ row: borrowing some ColumnSource & ~Copyable, column: Int32) {
     guard let time = row.optionalInt(column) else { return nil }
-    self.init(timeUs: time, text: row.bytes(column + 1))
+    self.init(at: ServerTime(us: time), text: row.bytes(column + 1))
   }
 }
 

@@ -211,7 +211,26 @@ package final class MessageStore: Sendable {
   package func write<Result>(
     isRefused: Bool = false, _ body: (WriteTransaction) throws(StoreFailure) -> Result
   ) throws(StoreFailure) -> Result {
-    try write(isRefused: isRefused, failure: { $0 }, body)
+    waiting.withLock { $0 += 1 }
+    return try writer.withLock { (writer) throws(StoreFailure) -> Result in
+      waiting.withLock { $0 -= 1 }
+      guard let connection = writer.connection else { throw ended }
+      let transaction = WriteTransaction(
+        connection, counters: writer.counters, rules: rules, positionKind: binding.positionKind,
+        digest: contentDigest)
+      try transaction.begin()
+      let result: Result
+      do throws(StoreFailure) {
+        result = try body(transaction)
+        writer.counters = try transaction.commit(isRefused: isRefused)
+      } catch {
+        transaction.abandon()
+        throw error
+      }
+      if !transaction.own.isEmpty { keepTwice(transaction.own, connection, &writer) }
+      indexed.withLock { $0 = connection.memo.indexChanges }
+      return result
+    }
   }
 
   /// The same for one of many slices of long work. The log is written back at less of it, so that
@@ -228,42 +247,6 @@ package final class MessageStore: Sendable {
   }
 
   private static let sliceLogPages = 800
-
-  /// The same for a body with errors of its own; `failure` names the store's.
-  package func write<Result, Failure: Error>(
-    isRefused: Bool = false, failure: (StoreFailure) -> Failure,
-    _ body: (WriteTransaction) throws(Failure) -> Result
-  ) throws(Failure) -> Result {
-    waiting.withLock { $0 += 1 }
-    return try writer.withLock { (writer) throws(Failure) -> Result in
-      waiting.withLock { $0 -= 1 }
-      guard let connection = writer.connection else { throw failure(ended) }
-      let transaction = WriteTransaction(
-        connection, counters: writer.counters, rules: rules, positionKind: binding.positionKind,
-        digest: contentDigest)
-      do throws(StoreFailure) {
-        try transaction.begin()
-      } catch {
-        throw failure(error)
-      }
-      let result: Result
-      do throws(Failure) {
-        result = try body(transaction)
-      } catch {
-        transaction.abandon()
-        throw error
-      }
-      do throws(StoreFailure) {
-        writer.counters = try transaction.commit(isRefused: isRefused)
-      } catch {
-        transaction.abandon()
-        throw failure(error)
-      }
-      if !transaction.own.isEmpty { keepTwice(transaction.own, connection, &writer) }
-      indexed.withLock { $0 = connection.memo.indexChanges }
-      return result
-    }
-  }
 
   // MARK: Read
 

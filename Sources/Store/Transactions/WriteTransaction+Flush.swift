@@ -121,7 +121,7 @@ extension Counters {
 
 extension ServerFacts {
   fileprivate func bind(_ row: inout Parameters) {
-    row.bind(serverTimeUs)
+    row.bind(serverTime?.us)
     row.bind(Int64(largestPage))
     row.bind(overlapUs)
     row.bind(epoch)

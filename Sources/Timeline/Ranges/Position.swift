@@ -8,7 +8,7 @@
 /// A position is also a boundary between messages: an empty id sorts before
 /// every message of its timestamp group. Ranges are half-open, so a boundary has an exact
 /// successor and two ranges that touch leave nothing out between them.
-internal import Base
+package import Base
 
 package struct Position: Hashable, Sendable {
   /// Microseconds since 1970 UTC, as the server stamped it.
@@ -46,6 +46,9 @@ package struct Position: Hashable, Sendable {
   package static func after(timestampGroup time: Int64) -> Position {
     Position(time: time == .max ? time : time + 1, key: [])
   }
+
+  package static func before(_ time: ServerTime) -> Position { before(timestampGroup: time.us) }
+  package static func after(_ time: ServerTime) -> Position { after(timestampGroup: time.us) }
 
   /// The time of everything that the server has not given a place yet.
   private static let pendingTime = Int64.max - 1

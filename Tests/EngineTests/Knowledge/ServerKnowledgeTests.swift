@@ -10,15 +10,15 @@ import Wire
 @Suite struct ServerKnowledgeTests {
   private static let second: Int64 = 1_000_000
   private static let day: Int64 = 24 * 3_600 * second
-  private static let noonUs: Int64 = 1_771_200_000 * second
+  private static let noon = ServerTime(us: 1_771_200_000 * second)
 
   private func knowledge(
-    at timeUs: Int64? = ServerKnowledgeTests.noonUs, _ change: (inout Profile) -> Void = { _ in }
+    at time: ServerTime? = ServerKnowledgeTests.noon, _ change: (inout Profile) -> Void = { _ in }
   ) -> ServerKnowledge {
     var profile = Profile()
     change(&profile)
     var facts = ServerFacts()
-    facts.serverTimeUs = timeUs
+    facts.serverTime = time
     return ServerKnowledge(profile, facts: facts)
   }
 
@@ -30,22 +30,22 @@ import Wire
 
   @Test func aLoneStampSetsNoFirstTime() {
     var server = knowledge(at: nil)
-    server.learnTime(Self.noonUs, at: instant(0))
-    #expect(server.timeUs == nil)
+    server.learnTime(Self.noon, at: instant(0))
+    #expect(server.time == nil)
     server = knowledge()
-    server.learnTime(Self.noonUs + Self.second, at: instant(0))
-    #expect(server.timeUs == Self.noonUs + Self.second)
-    server.learnTime(Self.noonUs - Self.second, at: instant(0))
-    #expect(server.timeUs == Self.noonUs + Self.second)
+    server.learnTime(Self.noon.saturating(plus: Self.second), at: instant(0))
+    #expect(server.time == Self.noon.saturating(plus: Self.second))
+    server.learnTime(Self.noon.saturating(minus: Self.second), at: instant(0))
+    #expect(server.time == Self.noon.saturating(plus: Self.second))
   }
 
   /// One that is a day ahead of the server's clock moves nothing that will be asked from.
   @Test func aStampAheadIsNotBorneOut() {
     let server = knowledge()
-    #expect(server.isBorneOut(Self.noonUs + Self.day, at: instant(0)))
-    #expect(!server.isBorneOut(Self.noonUs + Self.day + 1, at: instant(0)))
+    #expect(server.isBorneOut(Self.noon.saturating(plus: Self.day), at: instant(0)))
+    #expect(!server.isBorneOut(Self.noon.saturating(plus: Self.day + 1), at: instant(0)))
     #expect(!server.isBorneOut(.max, at: instant(0)))
-    #expect(!knowledge(at: nil).isBorneOut(Self.noonUs, at: instant(0)))
+    #expect(!knowledge(at: nil).isBorneOut(Self.noon, at: instant(0)))
   }
 
   @Test func theOverlapOnlyWidens() {
@@ -76,7 +76,7 @@ import Wire
     server.noteRestore(at: 5)
     // Nothing is claimed of it that could be distrusted.
     #expect(!server.mustDistrust(record))
-    record.fetch = ContentMark(order: 1, text: [])
+    record.fetch = ContentMark(newest: .before(timestampGroup: 1), text: [])
     #expect(server.mustDistrust(record))
     record.restoredLSN = 5
     #expect(!server.mustDistrust(record))
@@ -87,12 +87,13 @@ import Wire
     let server = knowledge { if isNumbered { $0.capabilities.insert(.sequence) } }
     let noon = bytes("2026-02-16T00:00:00Z")
     var record = ConversationRecord(cid: 1, id: [1])
-    guard let noonUs = server.scheme.stamp(noon)?.timeUs else { return #expect(Bool(false)) }
-    record.fetch = ContentMark(order: isNumbered ? 500 : noonUs, text: noon)
-    record.deletions = Watermark(timeUs: noonUs, text: noon)
-    record.lowestSinceUs = noonUs
-    #expect(server.lowerDeletions(&record, showing: noonUs - 3 * Self.day))
-    #expect(record.lowestSinceUs == noonUs - 6 * Self.day)
+    guard let time = server.scheme.stamp(noon)?.time else { return #expect(Bool(false)) }
+    record.fetch = ContentMark(
+      newest: .before(timestampGroup: isNumbered ? 500 : time.us), text: noon)
+    record.deletions = Watermark(at: time, text: noon)
+    record.lowestSince = time
+    #expect(server.lowerDeletions(&record, showing: time.saturating(minus: 3 * Self.day)))
+    #expect(record.lowestSince == time.saturating(minus: 6 * Self.day))
   }
 
   /// Where deletions are forgotten the device's clocks say how long ago the last time was told.
@@ -107,14 +108,16 @@ import Wire
       Issue.record("no page")
       return
     }
-    func later(_ server: ServerKnowledge) -> Int64? {
+    func later(_ server: ServerKnowledge) -> ServerTime? {
       var server = server
       server.learn(page, from: Ingested(), at: instant(1_000))
       server.noteAnswer(at: instant(61_000))
       return server.timeAtLeast
     }
-    let told = page.serverTime?.timeUs
-    #expect(later(knowledge { $0.deletionHorizonUs = 1 }) == told.map { $0 + 60 * Self.second })
+    let told = page.serverTime?.time
+    #expect(
+      later(knowledge { $0.deletionHorizonUs = 1 })
+        == told.map { $0.saturating(plus: 60 * Self.second) })
     #expect(later(knowledge()) == told)
   }
 

@@ -5,10 +5,16 @@ import Testing
 
 @Suite struct NumberEdges {
   @Test func timesAreRoundedDownToTheEdgeAndNotBeyond() {
-    #expect(WatermarkPolicy.floor(.min, to: 1_000_000) == .min)
-    #expect(WatermarkPolicy.floor(.min + 1, to: 1_000_000) == .min)
-    #expect(WatermarkPolicy.floor(-1, to: 1_000_000) == -1_000_000)
-    #expect(WatermarkPolicy.floor(.max, to: 1) == .max)
+    #expect(ServerTime.min.floored(to: 1_000_000) == .min)
+    #expect(ServerTime(us: .min + 1).floored(to: 1_000_000) == .min)
+    #expect(ServerTime(us: -1).floored(to: 1_000_000) == ServerTime(us: -1_000_000))
+    #expect(ServerTime.max.floored(to: 1) == .max)
+  }
+
+  @Test func sumsOfTimesStopAtTheEdge() {
+    #expect(ServerTime.max.saturating(plus: 1) == .max)
+    #expect(ServerTime.min.saturating(minus: 1) == .min)
+    #expect(ServerTime.max.us(since: .min) == .max && ServerTime.min.us(since: .max) == .min)
   }
 
   @Test func rowsBeyondTheLastOne() throws {

@@ -52,6 +52,7 @@ import Wire
         at: Instant(monotonicMs: 1), memory, receivesAll: false, record: record, in: tx)
       merge.ingested = ingested
       let outcome = try merge.merge()
+      try merge.ranges.flush(record.cid, in: tx)
       return (outcome, merge.job, try tx.spans(record.cid))
     }
   }

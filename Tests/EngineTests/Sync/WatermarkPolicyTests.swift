@@ -1,4 +1,5 @@
 /// How far a watermark may be trusted, as tables.
+import Base
 import Engine
 import Testing
 import Timeline
@@ -58,11 +59,12 @@ import Wire
   }
 
   @Test func roundingDownGoesDownBelowZeroToo() {
-    #expect(WatermarkPolicy.floor(1_999, to: 1_000) == 1_000)
-    #expect(WatermarkPolicy.floor(2_000, to: 1_000) == 2_000)
-    #expect(WatermarkPolicy.floor(-1, to: 1_000) == -1_000)
-    #expect(WatermarkPolicy.floor(-1_000, to: 1_000) == -1_000)
-    #expect(WatermarkPolicy.floor(-1_001, to: 1_000) == -2_000)
+    func floored(_ us: Int64) -> Int64 { ServerTime(us: us).floored(to: 1_000).us }
+    #expect(floored(1_999) == 1_000)
+    #expect(floored(2_000) == 2_000)
+    #expect(floored(-1) == -1_000)
+    #expect(floored(-1_000) == -1_000)
+    #expect(floored(-1_001) == -2_000)
   }
 
   struct PlausibleCase: Sendable, CustomTestStringConvertible {
@@ -118,17 +120,17 @@ import Wire
       name: "but not over a leap", times: [10, 30, 60, 200], known: 5, wall: 70, greatest: 60),
   ])
   func theGreatestStampThatIsBorneOut(_ item: PlausibleCase) {
-    func us(_ hours: Int64) -> Int64 { hours * 3_600 * Self.second }
+    func time(_ hours: Int64) -> ServerTime { ServerTime(us: hours * 3_600 * Self.second) }
     let greatest = WatermarkPolicy.greatestPlausible(
-      item.times.map(us), known: item.known.map(us), serverTime: item.serverTime.map(us),
-      wallUs: item.wall.map(us))
-    #expect(greatest == item.greatest.map(us))
+      item.times.map(time), known: item.known.map(time), serverTime: item.serverTime.map(time),
+      wallUs: item.wall.map { time($0).us })
+    #expect(greatest == item.greatest.map(time))
   }
 
   @Test func extremeTimesDoNotOverflow() {
     #expect(
       WatermarkPolicy.greatestPlausible(
-        [.min, 0, .max], known: .max, serverTime: nil, wallUs: .max) == .max)
+        [.min, .zero, .max], known: .max, serverTime: nil, wallUs: .max) == .max)
     #expect(
       WatermarkPolicy.greatestPlausible([.max], known: nil, serverTime: .min, wallUs: .min) == nil)
   }

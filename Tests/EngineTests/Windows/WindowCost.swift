@@ -35,7 +35,8 @@ import Timeline
           _ = try tx.apply(message, record.cid, issued: tx.lsn)
         }
         let top = World.epochUs + Int64(count) * 1_000
-        record.fetch = ContentMark(order: top, text: Array("2026-02-15T22:20:00".utf8))
+        record.fetch = ContentMark(
+          newest: .before(timestampGroup: top), text: Array("2026-02-15T22:20:00".utf8))
         try tx.save(record)
         var all = SpanSet()
         all.insert(.min, .after(timestampGroup: top))

@@ -130,7 +130,7 @@ import Timeline
     let saved = try fixture.write { tx throws(StoreFailure) in
       var record = try tx.conversation(creating: bytes("c"))
       try tx.save(spans: spans, replacing: SpanSet(), in: cid)
-      record.fetch = ContentMark(order: 3, text: bytes("3"))
+      record.fetch = ContentMark(newest: .before(timestampGroup: 3), text: bytes("3"))
       try tx.save(record)
       try invalidateMemo(tx)
       let byName = try tx.conversation(bytes("c"))
@@ -154,7 +154,7 @@ import Timeline
   @Test(arguments: Kind.allCases)
   func aConversationThatIsConfirmedKeepsWhatWasGathered(_ kind: Kind) throws {
     let fixture = try Fixture(kind)
-    let fetch = ContentMark(order: 3, text: bytes("3"))
+    let fetch = ContentMark(newest: .before(timestampGroup: 3), text: bytes("3"))
     func check(_ rx: ReadTransaction, _ cid: Int64) throws(StoreFailure) {
       let record = try rx.conversation(cid: cid)
       #expect(record?.id == bytes("theirs"))
@@ -189,7 +189,7 @@ import Timeline
     spans.insert(position(1, ""), position(3, "a"))
     try fixture.write { tx throws(StoreFailure) in
       var record = try tx.conversation(creating: bytes("c"))
-      record.fetch = ContentMark(order: 3, text: bytes("3"))
+      record.fetch = ContentMark(newest: .before(timestampGroup: 3), text: bytes("3"))
       try tx.save(record)
       try tx.save(spans: spans, replacing: SpanSet(), in: cid)
       if isAll { try tx.clearCache() } else { try tx.removeConversation(cid) }

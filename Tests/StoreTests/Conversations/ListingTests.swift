@@ -15,7 +15,7 @@ import Timeline
       try fixture.apply((1...5).map { message("c\(number)m\($0)", at: Int64($0)) }, cid)
       try fixture.write { tx throws(StoreFailure) in
         var record = try tx.conversation(creating: bytes("c\(number)"))
-        record.fetch = ContentMark(order: 4, text: bytes("4"))
+        record.fetch = ContentMark(newest: .before(timestampGroup: 4), text: bytes("4"))
         let low = Position.before(timestampGroup: .min + 1)
         let whole = SpanSet().inserting(low, high: .after(timestampGroup: 5))
         let halves = SpanSet().inserting(low, high: .after(timestampGroup: 2))

@@ -11,16 +11,17 @@ import Timeline
   func recordsAndFactsSurviveReopening(_ kind: Kind) throws {
     let fixture = try Fixture(kind)
     var facts = ServerFacts()
-    facts.serverTimeUs = -5
+    facts.serverTime = ServerTime(us: -5)
     facts.largestPage = 37
     facts.overlapUs = 9
     facts.epoch = []
     let saved = try fixture.write { tx throws(StoreFailure) in
       var record = try tx.conversation(creating: bytes("c"))
-      record.fetch = ContentMark(order: .max, text: bytes("2030-01-01T00:00:00Z"))
-      record.deletions = Watermark(timeUs: 0, text: [])
-      record.marks = Watermark(timeUs: 7, text: bytes("m"))
-      record.lowestSinceUs = .min
+      record.fetch = ContentMark(
+        newest: .before(timestampGroup: .max), text: bytes("2030-01-01T00:00:00Z"))
+      record.deletions = Watermark(at: .zero, text: [])
+      record.marks = Watermark(at: ServerTime(us: 7), text: bytes("m"))
+      record.lowestSince = .min
       record.totalCount = 3
       record.restoredLSN = 4
       record.auditedTotal = 5

@@ -109,7 +109,7 @@ extension UnreadTests {
       try tx.save(
         spans: old.inserting(.min, high: .after(timestampGroup: 12)), replacing: old, in: cid)
       guard var record = try tx.conversation(cid: cid) else { throw .notFound }
-      record.fetch = ContentMark(order: 15, text: bytes("t"))
+      record.fetch = ContentMark(newest: .before(timestampGroup: 15), text: bytes("t"))
       try tx.save(record)
     }
     #expect(try unread(fixture, cid) == Unread(7, isExact: false))

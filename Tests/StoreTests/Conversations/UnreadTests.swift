@@ -31,7 +31,7 @@ import Timeline
   func cover(_ fixture: Fixture, _ cid: Int64, from: Int64? = nil, to time: Int64) throws {
     try fixture.write { tx throws(StoreFailure) in
       guard var record = try tx.conversation(cid: cid) else { throw .notFound }
-      record.fetch = ContentMark(order: time, text: bytes("t"))
+      record.fetch = ContentMark(newest: .before(timestampGroup: time), text: bytes("t"))
       try tx.save(record)
       let old = try tx.spans(cid)
       let low = from.map { Position.before(timestampGroup: $0) } ?? .min

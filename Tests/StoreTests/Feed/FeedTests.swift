@@ -29,7 +29,7 @@ import Timeline
     let before = try fixture.read { tx throws(StoreFailure) in try tx.feedReader.lastChange() }
     try fixture.write { tx throws(StoreFailure) in
       var record = try tx.conversation(creating: bytes("c"))
-      record.fetch = ContentMark(order: 1, text: bytes("1"))
+      record.fetch = ContentMark(newest: .before(timestampGroup: 1), text: bytes("1"))
       try tx.save(record)
     }
     let told = try fixture.read { tx throws(StoreFailure) in

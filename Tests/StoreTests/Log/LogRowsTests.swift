@@ -241,8 +241,7 @@ extension LogRows: InspectedLogTable {
     for seed in 0..<4 as Range<UInt64> {
       let fixture = try fixture(.memory)
       let cid = try fixture.conversation()
-      func named(_ failure: StoreFailure) -> any Error { failure }
-      try fixture.store.write(failure: named) { tx throws(any Error) in
+      try fixture.attempt { tx in
         var world = LogWorld(seed: seed, in: LogRows(tx, cid))
         var known = LogShape()
         world.restart = { book in

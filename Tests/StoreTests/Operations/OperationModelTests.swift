@@ -176,8 +176,6 @@ import Timeline
 
   private struct Undo: Error {}
 
-  private static func asError(_ failure: StoreFailure) -> any Error { failure }
-
   @Test(arguments: Kind.allCases, [1, 2, 3] as [UInt64])
   func everyReadIsTheServersTruthWithTheUsersDoingsOverIt(
     _ kind: Kind, _ seed: UInt64
@@ -192,7 +190,7 @@ import Timeline
       let isUndone = tried.random.chance(0.1)
       let count = 1 + tried.random.below(3)
       do {
-        try fixture.store.write(failure: Self.asError) { tx throws(any Error) in
+        try fixture.attempt { tx in
           for _ in 0..<count {
             try tried.step(tx, cid)
             // What is known of the last operation is what its row says.

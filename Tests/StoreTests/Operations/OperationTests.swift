@@ -310,7 +310,7 @@ import Timeline
     try fixture.apply((0..<120).map { message("m\($0)", at: Int64($0)) }, cid)
     try fixture.write { tx throws(StoreFailure) in
       var record = try tx.conversation(creating: bytes("c"))
-      record.fetch = ContentMark(order: 5, text: bytes("5"))
+      record.fetch = ContentMark(newest: .before(timestampGroup: 5), text: bytes("5"))
       try tx.save(record)
       try tx.save(spans: SpanSet().inserting(.min, high: .max), replacing: SpanSet(), in: cid)
       _ = try tx.tombstone(bytes("gone"), in: cid, version: nil)

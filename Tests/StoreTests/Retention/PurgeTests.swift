@@ -20,7 +20,8 @@ import Timeline
     }
     try fixture.write { tx throws(StoreFailure) in
       var record = try mustHave(try tx.conversation(cid: cid))
-      record.fetch = ContentMark(order: Int64(count) * 10, text: bytes("t"))
+      record.fetch = ContentMark(
+        newest: .before(timestampGroup: Int64(count) * 10), text: bytes("t"))
       try tx.save(record)
       try tx.save(
         spans: SpanSet().inserting(.min, high: .after(timestampGroup: Int64(count) * 10)),

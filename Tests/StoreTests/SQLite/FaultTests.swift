@@ -26,7 +26,7 @@ import Timeline
     let next = bytes("\(step + 1)-1")
     _ = try tx.annotationTable.receipts(
       .read, user: bytes("me"), ids: [next], in: record.cid, isMe: true)
-    record.fetch = ContentMark(order: Int64(step), text: bytes("\(step)"))
+    record.fetch = ContentMark(newest: .before(timestampGroup: Int64(step)), text: bytes("\(step)"))
     try tx.save(record)
   }
 
@@ -37,7 +37,7 @@ import Timeline
         #expect(try tx.counts().messages == 0)
         return 0
       }
-      let inputs = Int(record.fetch?.order ?? -1) + 1
+      let inputs = Int(record.fetch?.newest.time ?? -1) + 1
       let rows = try tx.rows(record.cid, from: .min, to: .max, limit: 10_000, newestFirst: false)
       #expect(rows.count == inputs * 30 - max(0, inputs - 1))
       #expect(try tx.count(record.cid, from: .min, to: .max) == rows.count)

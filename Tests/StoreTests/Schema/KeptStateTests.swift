@@ -208,7 +208,8 @@ import Timeline
           try tx.unreadTable.moveReadMarker(cid, to: position(Int64(step), "\(step)\(long)"))
         }
         guard var record = try tx.conversation(cid: cid) else { return }
-        record.fetch = ContentMark(order: Int64(step), text: bytes(step == 0 ? "" : long + long))
+        record.fetch = ContentMark(
+          newest: .before(timestampGroup: Int64(step)), text: bytes(step == 0 ? "" : long + long))
         try tx.save(record)
       }
       try fixture.write { tx throws(StoreFailure) in
@@ -218,7 +219,7 @@ import Timeline
       try fixture.reopen()
       try fixture.read { rx throws(StoreFailure) in
         #expect(try rx.count(cid, from: .min, to: .max) == step + 1)
-        #expect(try rx.conversation(cid: cid)?.fetch?.order == Int64(step))
+        #expect(try rx.conversation(cid: cid)?.fetch?.newest.time == Int64(step))
       }
     }
   }

@@ -70,6 +70,23 @@ final class Fixture {
     try store.write(body)
   }
 
+  /// The same for a body with errors of its own.
+  func attempt<R>(_ body: (WriteTransaction) throws -> R) throws -> R {
+    var stopped: (any Error)?
+    do {
+      return try store.write { tx throws(StoreFailure) in
+        do {
+          return try body(tx)
+        } catch {
+          stopped = error
+          throw .broken("the test ends it")
+        }
+      }
+    } catch {
+      throw stopped ?? error
+    }
+  }
+
   @discardableResult
   func read<R>(_ body: (ReadTransaction) throws(StoreFailure) -> R) throws -> R {
     try store.readBeside(failure: { $0 }, body)

@@ -119,7 +119,7 @@ import Timeline
       _ = try tx.apply(incoming(server, id), cid, issued: tx.lsn)
     }
     guard var record = try tx.conversation(cid: cid) else { return }
-    record.fetch = ContentMark(order: top, text: bytes("t"))
+    record.fetch = ContentMark(newest: .before(timestampGroup: top), text: bytes("t"))
     try tx.save(record)
     let old = try tx.spans(cid)
     let from = low == 0 ? Position.min : .before(timestampGroup: low)

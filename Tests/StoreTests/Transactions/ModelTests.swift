@@ -274,8 +274,6 @@ private struct Model {
 
   private struct Undo: Error {}
 
-  private static func asError(_ failure: StoreFailure) -> any Error { failure }
-
   @Test(arguments: Kind.allCases, [1, 2, 3] as [UInt64])
   func randomStepsAgreeWithTheModel(_ kind: Kind, _ seed: UInt64) throws {
     let fixture = try Fixture(kind)
@@ -288,7 +286,7 @@ private struct Model {
       var tried = model
       let isUndone = random.chance(0.1)
       do {
-        try fixture.store.write(failure: Self.asError) { tx throws(any Error) in
+        try fixture.attempt { tx in
           for _ in 0...random.below(4) { try Self.step(tx, cid, &tried, &random) }
           if isUndone { throw Undo() }
         }

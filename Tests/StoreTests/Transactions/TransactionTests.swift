@@ -9,9 +9,7 @@ import Timeline
 @testable import Store
 
 @Suite struct TransactionTests {
-  private struct Stop: Error, Equatable {
-    var store: StoreFailure?
-  }
+  private struct Stop: Error, Equatable {}
 
   @Test(arguments: Kind.allCases)
   func aBodyThatThrowsLeavesNothing(_ kind: Kind) throws {
@@ -19,14 +17,12 @@ import Timeline
     let cid = try fixture.conversation()
     try fixture.apply([message("a", at: 1)], cid)
     let before = fixture.store.lsn
-    #expect(throws: Stop(store: nil)) {
-      try fixture.store.write(failure: Stop.init) { tx throws(Stop) in
-        do throws(StoreFailure) {
-          #expect(try tx.apply(message("b", at: 2), cid, issued: 1) == .inserted(2))
-          _ = try tx.tombstone(bytes("a"), in: cid, version: nil)
-          _ = try tx.conversation(creating: bytes("new"))
-        } catch { throw Stop(store: error) }
-        throw Stop(store: nil)
+    #expect(throws: Stop()) {
+      try fixture.attempt { tx in
+        #expect(try tx.apply(message("b", at: 2), cid, issued: 1) == .inserted(2))
+        _ = try tx.tombstone(bytes("a"), in: cid, version: nil)
+        _ = try tx.conversation(creating: bytes("new"))
+        throw Stop()
       }
     }
     #expect(fixture.store.lsn == before)
@@ -107,9 +103,7 @@ import Timeline
     #expect(try count() == 1)
     try fixture.apply([message("b", at: 2)], cid)
     #expect(try count() == 2)
-    #expect(throws: Stop(store: nil)) {
-      try fixture.store.write(failure: Stop.init) { tx throws(Stop) in throw Stop(store: nil) }
-    }
+    #expect(throws: Stop()) { try fixture.attempt { _ in throw Stop() } }
     try fixture.write { tx throws(StoreFailure) in
       #expect(try count() == 2)
       _ = try tx.tombstone(bytes("a"), in: cid, version: nil)
