@@ -245,6 +245,15 @@ struct OwnFileTests {
     #expect(disk.counts.syncs == before + 1)
   }
 
+  /// Protects: what lies beside the name of a copy is not taken for that of the copy.
+  @Test func aCopyWantsNothingBeside() throws {
+    let place = Place()
+    let vault = try open(place.path)
+    store([1], place.path("copy.db-own"))
+    #expect(throws: VaultFailure.exists) { _ = try vault.copy(to: place.path("copy.db")) }
+    #expect(contents(place.path("copy.db-own")) == [1])
+  }
+
   /// Protects: a write that fails leaves what was there readable, and no later one goes behind it.
   @Test(arguments: [WriteFault.fail(SQLITE_FULL), .short(bytes: 30, SQLITE_IOERR | (3 << 8))])
   func aFailedWriteClosesIt(_ fault: WriteFault) throws {

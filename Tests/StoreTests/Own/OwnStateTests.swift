@@ -287,4 +287,13 @@ struct OwnStateTests {
   private func header() throws -> Data {
     try #require(FileManager.default.contents(atPath: fixture.path)).prefix(4_096)
   }
+
+  @Test func theSizeCountsIt() throws {
+    try say("a")
+    let sizes = ["", "-wal", "-own"].map {
+      FileManager.default.contents(atPath: fixture.path + $0)?.count ?? 0
+    }
+    #expect(sizes.allSatisfy { $0 > 0 })
+    #expect(store.fileBytes == UInt64(sizes.reduce(0, +)))
+  }
 }
