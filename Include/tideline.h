@@ -2370,9 +2370,9 @@ TL_API TL_CHECK tl_status tl_work_receipt(tl_work *work, tl_receipt *out);
 TL_API TL_CHECK tl_status
 tl_salvage(const tl_client_config *config, tl_view path, tl_work **out);
 
-/** Gives the work that decrypts each page of the main file, and so finds most damage before a screen
-    does (docs/howto/backup.md). Progress is in pages. A step reads a MiB at most; other calls go on.
-    Not found are a file that is cut at its end, damage of the log, and an old page put back.
+/** Gives the work that decrypts each page, and so finds most damage before a screen does
+    (docs/howto/backup.md). Progress is in pages. A step reads a MiB at most, the last one the log,
+    too; other calls go on. Not found is an old page put back.
     @param heal Not 0: where a page is damaged, the last step writes what it can read over the file,
         in one call that lasts as long as reading it. All ranges are unverified then, and the
         messages of a log (#TL_SERVER_LOG) are gone. 0: nothing is changed.
@@ -2383,8 +2383,8 @@ TL_API TL_CHECK tl_status tl_client_check(tl_client *client, int32_t heal, tl_wo
 typedef struct tl_checked {
   uint32_t struct_size;
   uint32_t is_healed;
-  uint64_t pages;          ///< Of the main file, 4,096 bytes each; the log is not counted.
-  uint64_t damaged;        ///< Pages that cannot be decrypted.
+  uint64_t pages;          ///< Of the database, 4,096 bytes each.
+  uint64_t damaged;        ///< Pages, or pages of the log, that are missing or not decrypted.
   uint64_t messages;       ///< Kept, once healed; else 0, as the next.
   uint64_t operations;
 } tl_checked;
