@@ -2322,7 +2322,7 @@ tl_client_export(tl_client *client, const tl_export *config, tl_work **out);
     - A failed step, #tl_work_free and #tl_client_close remove what is not complete. Another work
       starts again.
     - A storage is copied into a file too.
-    @return #TL_E_INVALID (a file is at `path` or `path-wal`), #TL_E_LOCKED (another backup to `path`
+    @return #TL_E_INVALID (a file is at `path`, `path-wal`, `path-own`), #TL_E_LOCKED (another backup to `path`
         is under way), #TL_E_UNSUPPORTED (a client in memory), #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status tl_client_backup(tl_client *client, tl_view path, tl_work **out);
 
@@ -2365,16 +2365,15 @@ TL_API TL_CHECK tl_status tl_work_receipt(tl_work *work, tl_receipt *out);
     @param config As for #tl_client_open. Hooks are not called, and dropped before this returns.
     @return #TL_E_KEY, #TL_E_NO_SLOT, #TL_E_CODE, #TL_E_DAMAGED (both copies of the header, or
         no page is left), #TL_E_NOT_OURS, #TL_E_TOO_NEW, #TL_E_LOCKED, #TL_E_NOT_FOUND,
-        #TL_E_INVALID (a file is at `path` or `path-wal`), #TL_E_UNSUPPORTED (in memory, or on a
-        storage), #TL_E_STORAGE. */
+        #TL_E_INVALID (a file is at `path`, `path-wal`, `path-own`), #TL_E_UNSUPPORTED (in memory,
+        or on a storage), #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status
 tl_salvage(const tl_client_config *config, tl_view path, tl_work **out);
 
-/** Gives the work that decrypts each page of the main file, then looks whether rows and indexes
-    agree, and so finds most damage before a screen does (docs/howto/backup.md). Progress is in
-    pages. A step reads a MiB at most, or a thousand rows; other calls go on.
-    Not found are a file that is cut at its end, damage of the log, and an old page that contradicts
-    nothing.
+/** Gives the work that decrypts each page, then looks whether rows and indexes agree, and so finds
+    most damage before a screen does (docs/howto/backup.md). Progress is in pages. A step reads a
+    MiB at most, the last one of the pages the log, too, or a thousand rows; other calls go on. Not
+    found is an old page that contradicts nothing.
     @param heal Not 0: where anything is found, or a call has answered #TL_E_DAMAGED, the last step
         writes what it can read over the file, in one long call. All ranges are unverified then,
         and the messages of a log (#TL_SERVER_LOG) are gone. 0: nothing changes.
@@ -2385,8 +2384,8 @@ TL_API TL_CHECK tl_status tl_client_check(tl_client *client, int32_t heal, tl_wo
 typedef struct tl_checked {
   uint32_t struct_size;
   uint32_t is_healed;
-  uint64_t pages;          ///< Of the main file, 4,096 bytes each; the log is not counted.
-  uint64_t damaged;        ///< Pages that cannot be decrypted.
+  uint64_t pages;          ///< Of the database, 4,096 bytes each.
+  uint64_t damaged;        ///< Pages, or pages of the log, that are missing or not decrypted.
   uint64_t messages;       ///< Kept, once healed; else 0, as the next.
   uint64_t operations;
   uint64_t contradictions; ///< Rows, tables and operations that decrypt and contradict others.
@@ -2420,7 +2419,7 @@ typedef struct tl_stats {
   uint64_t restores; ///< Times that the server's copy of a conversation was older than ours.
   uint64_t audit_mismatches;   ///< Times that the server's total differed from ours.
   uint64_t commits;
-  uint64_t file_bytes;         ///< With its log.
+  uint64_t file_bytes;         ///< With its log and own work.
   int64_t overlap_us;
   uint64_t updates;            ///< Acknowledged updates applied.
   uint64_t updates_repeated;   ///< Those with a known ref: replied to again.

@@ -25,6 +25,12 @@ enum FirstPage {
     return bytes
   }
 
+  /// Pages of the database as page 1 names them; 0 where SQLite would not believe it.
+  static func count(_ first: UnsafePointer<UInt8>) -> Int64 {
+    guard (24..<28).allSatisfy({ unsafe first[$0] == first[$0 &+ 68] }) else { return 0 }
+    return (28..<32).reduce(0) { unsafe $0 &<< 8 | Int64(first[$1]) }
+  }
+
   /// The whole page: the header and an empty table leaf, the schema.
   static func page(flags: UInt32) -> [UInt8] {
     var bytes = header(flags: flags)

@@ -20,6 +20,13 @@ private enum Room {
 }
 
 enum FrameSeal {
+  /// Whether an open header is that of the last frame of a commit: no other has the size of the
+  /// database.
+  @inline(__always)
+  static func isCommit(_ header: UnsafePointer<UInt8>) -> Bool {
+    unsafe UnsafeRawPointer(header).loadUnaligned(fromByteOffset: 4, as: UInt32.self) != 0
+  }
+
   /// Seals frames that lie open one after the other, the first of them `number`. False where
   /// they were not: what is not sealed must not be written.
   static func seal(

@@ -42,6 +42,7 @@ extension UnsafeMutablePointer where Pointee == tideline_file {
     unsafe clearHalves()
     // The log begins anew, so what was gathered is of a transaction that was taken back.
     unsafe pointee.batch_count = 0
+    _ = unsafe withVault { core in core.committed.store(0, ordering: .releasing) }
     unsafe UnitCipher.bind(bound, .logHeader, 0)
     unsafe UnitCipher.seal(bytes, FileFormat.logHeaderBytes, into: unit, bound: bound, key: key)
     return unsafe base.write(unit, Int32(FileFormat.logHeaderUnitBytes), at: 0)
@@ -120,9 +121,8 @@ extension UnsafeMutablePointer where Pointee == tideline_file {
     unsafe (text + FileFormat.frameHeaderBytes).update(
       from: page, count: FileFormat.pageTextBytes)
     unsafe pointee.batch_count = count &+ 1
-    // The size of the database stands in the last frame of a commit and in no other.
-    let size = unsafe UnsafeRawPointer(header).loadUnaligned(fromByteOffset: 4, as: UInt32.self)
-    guard size != 0 || count &+ 1 == FileFormat.batchFrames else { return SQLITE_OK }
+    let isFull = count &+ 1 == FileFormat.batchFrames
+    guard unsafe isFull || FrameSeal.isCommit(header) else { return SQLITE_OK }
     return unsafe writeBatch()
   }
 
@@ -143,6 +143,8 @@ extension UnsafeMutablePointer where Pointee == tideline_file {
     guard let base = unsafe pointee.base, let bound = unsafe pointee.bound,
       let pageKey = unsafe pointee.page_key, let logKey = unsafe pointee.log_key
     else { return Code.writeFailed }
+    let last = unsafe frames + ((count - 1) * FileFormat.frameUnitBytes + FileFormat.frameLeadBytes)
+    let isCommit = unsafe FrameSeal.isCommit(last)
     guard
       unsafe FrameSeal.seal(
         frames, count, from: number, bound: bound, pageKey: pageKey, logKey: logKey)
@@ -153,6 +155,7 @@ extension UnsafeMutablePointer where Pointee == tideline_file {
     if result == SQLITE_OK { unsafe startWrite(place(ofFrame: number), bytes) }
     _ = unsafe withVault { core in
       core.written.add(UInt64(count), ordering: .acquiringAndReleasing)
+      if isCommit { core.committed.store(number &+ Int64(count) &- 1, ordering: .releasing) }
     }
     return result
   }

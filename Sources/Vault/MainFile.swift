@@ -44,10 +44,14 @@ private func closeMain(_ file: SQLiteFile?) -> Int32 {
 }
 
 private func sizeOfMain(_ file: SQLiteFile?, _ out: UnsafeMutablePointer<Int64>?) -> Int32 {
-  guard let base = unsafe baseFile(file), let out = unsafe out else { return SQLITE_IOERR }
+  guard let own = unsafe vaultFile(file), let base = unsafe own.pointee.base,
+    let out = unsafe out
+  else { return SQLITE_IOERR }
   var size: Int64 = 0
   let result = unsafe base.size(&size)
-  unsafe out.pointee = max(0, size &- Int64(FileFormat.pagesOffset))
+  // Pages that were cut off are damaged ones: SQLite would refuse the whole file.
+  let least = unsafe own.pointee.least_pages &* pageBytes
+  unsafe out.pointee = max(0, least, size &- Int64(FileFormat.pagesOffset))
   return result
 }
 
@@ -98,7 +102,8 @@ extension UnsafeMutablePointer where Pointee == tideline_file {
       var size: Int64 = 0
       let asked = unsafe base.size(&size)
       if asked != SQLITE_OK { return asked }
-      return size <= offset ? Code.shortRead : Code.badData
+      let isPast = unsafe size <= offset && number > pointee.least_pages
+      return isPast ? Code.shortRead : Code.badData
     }
     unsafe UnitCipher.bind(bound, .page, number)
     let isWhole = unsafe UnitCipher.open(
@@ -106,6 +111,7 @@ extension UnsafeMutablePointer where Pointee == tideline_file {
     // SQLite counts the reserved bytes into checksums, so they are always zero.
     unsafe (page + FileFormat.pageTextBytes).update(
       repeating: 0, count: FileFormat.reserveBytes)
+    if number == 1, isWhole { unsafe pointee.least_pages = FirstPage.count(page) }
     return isWhole ? SQLITE_OK : Code.badData
   }
 }
@@ -216,7 +222,7 @@ extension UnsafeMutablePointer where Pointee == tideline_file {
 
   /// Seals an empty page into every place up to `last` that the file does not
   /// have yet. SQLite leaves such holes and takes them for zeros; bytes that no
-  /// key has sealed would let anyone blank a page.
+  /// key has sealed would let anyone blank a page. What was there once stays damaged.
   fileprivate func fill(upTo last: Int64) -> Int32 {
     guard let base = unsafe pointee.base, let unit = unsafe pointee.unit else {
       return Code.writeFailed
@@ -225,6 +231,7 @@ extension UnsafeMutablePointer where Pointee == tideline_file {
     let result = unsafe base.size(&size)
     if result != SQLITE_OK { return result }
     unsafe pointee.page_count = max(0, size &- Int64(FileFormat.pagesOffset)) / pageBytes
+    unsafe pointee.page_count = max(pointee.page_count, min(last, pointee.least_pages))
     while unsafe pointee.page_count < last {
       let next = unsafe pointee.page_count &+ 1
       unsafe unit.update(repeating: 0, count: FileFormat.pageBytes)
@@ -244,6 +251,9 @@ private func truncateMain(_ file: SQLiteFile?, _ size: Int64) -> Int32 {
   let filled = unsafe own.fill(upTo: pages)
   if filled != SQLITE_OK { return filled }
   let result = unsafe base.truncate(Int64(FileFormat.pagesOffset) &+ size)
-  if result == SQLITE_OK { unsafe own.pointee.page_count = pages }
+  if result == SQLITE_OK {
+    unsafe own.pointee.page_count = pages
+    unsafe own.pointee.least_pages = min(pages, own.pointee.least_pages)
+  }
   return result
 }

@@ -212,9 +212,9 @@ internal import Synchronization
   /// behind them.
   package var rejectedFrames: UInt32 { rejected }
 
-  /// Bytes of the file and its log on disk.
+  /// Bytes of the file, its log and what is kept twice on disk.
   package var fileBytes: UInt64 {
-    session?.bytes ?? FileStatus.bytes(of: path) &+ FileStatus.bytes(of: path + "-wal")
+    session?.bytes ?? [path, logPath, ownPath].reduce(0) { $0 &+ FileStatus.bytes(of: $1) }
   }
 
   /// Why the storage is not to be used any more: another holder has the name, or a sync failed.

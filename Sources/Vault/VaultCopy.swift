@@ -178,11 +178,12 @@ internal import Glibc
     }
   }
 
-  /// A log that lies there would be taken for that of the copy: an earlier file of the same keys
-  /// may have left it.
+  /// What lies there would be taken for the log of the copy, or its own work: an earlier file of
+  /// the same keys may have left it.
   static func mustBeFree(_ path: String) throws(VaultFailure) {
-    guard try FileStatus(path: path) == .missing, try FileStatus(path: path + "-wal") == .missing
-    else { throw .exists }
+    for end in ["", "-wal", OwnFile.suffix] {
+      guard try FileStatus(path: path + end) == .missing else { throw .exists }
+    }
   }
 
   // MARK: End

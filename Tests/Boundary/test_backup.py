@@ -315,6 +315,43 @@ class Check(unittest.TestCase):
         with self.open() as client:
             self.assertEqual((self.checked(client).damaged, texts(client)), (0, kept))
 
+    def test_a_file_that_was_cut_is_healed_by_each_call(self):
+        self.filled()
+        own = pathlib.Path(f"{self.file}-own")
+        whole, kept = self.file.read_bytes(), own.read_bytes()
+        calls = {
+            "check": lambda client: self.checked(client, heal=True),
+            "clear": lambda client: client.clear(),
+            "drop": lambda client: client.drop("c"),
+            "export": lambda client: finish(client.export("c", lambda _: None)),
+        }
+        for name, call in calls.items():
+            with self.subTest(name):
+                self.file.write_bytes(whole[:-4_096 * 40])
+                own.write_bytes(kept)
+                with self.open() as client:
+                    self.assertEqual(self.checked(client).damaged, 40)
+                    call(client)
+                    self.assertEqual(self.checked(client).damaged, 0)
+                    self.assertEqual(len(client.operations()), 1)
+                    imported(client, "more", range(9_000, 9_500))
+                with self.open() as client:
+                    self.assertEqual(self.checked(client).damaged, 0)
+                    self.assertGreaterEqual(len(texts(client)), 500)
+
+    def test_damage_of_the_log_alone_is_found(self):
+        self.filled()
+        with self.open() as client:
+            imported(client, "new", range(3_000, 4_000))
+            log = pathlib.Path(f"{self.file}-wal")
+            changed = bytearray(log.read_bytes())
+            changed[72 + 4_144 * 5 + 99] ^= 1
+            with open(log, "r+b") as file:
+                file.write(changed)
+            self.assertEqual(self.checked(client).damaged, 1)
+            self.assertTrue(self.checked(client, heal=True).is_healed)
+            self.assertEqual(self.checked(client).damaged, 0)
+
     def test_a_page_that_is_newer_in_the_log(self):
         self.filled()
         with self.open() as client:

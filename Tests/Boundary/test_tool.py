@@ -64,6 +64,8 @@ class Tool(unittest.TestCase):
         self.assertEqual(code, tool.DONE)
         told = json.loads(out)
         self.assertEqual((told["conversations"], told["operations open"]), (2, 1))
+        self.assertEqual(told["bytes of its -own file"],
+                         pathlib.Path(f"{self.file}-own").stat().st_size)
         self.assertEqual([one["id"] for one in told["rooms"]], ["general", "other"])
         code, out, _ = self.run_tool("info")
         self.assertEqual(code, tool.DONE)
@@ -213,6 +215,8 @@ class Tool(unittest.TestCase):
         back.rename(self.folder / "back.tideline-wal")
         self.assertEqual(restore(copy, back)[0], tool.FAILED)
         (self.folder / "back.tideline-wal").unlink()
+        self.assertIn("-own is there already", restore(copy, back)[1].getvalue())
+        (self.folder / "back.tideline-own").unlink()
         copy.chmod(0o600)
         for at in (8_192 + 4_096 * 20 + 7, 70):
             changed = bytearray(whole)
@@ -221,7 +225,7 @@ class Tool(unittest.TestCase):
             copy.write_bytes(changed)
             self.assertEqual(restore(copy, back)[0], tool.FAILED)
             self.assertEqual({one.name for one in self.folder.iterdir()},
-                             names - {"back.tideline"} | {"back.tideline-own"})
+                             names - {"back.tideline"})
         self.assertEqual(restore(self.folder / "none", back)[0], tool.FAILED)
         # What has a name beside the new file is left alone, be it the backup itself.
         copy.write_bytes(whole)

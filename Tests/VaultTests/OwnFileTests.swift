@@ -74,7 +74,7 @@ struct OwnFileTests {
       let isWhole = ends.contains(length)
       // SQLite takes one byte for none.
       let expected: OwnFound =
-        length < 2 ? .nothing : left == 0 ? .foreign : isWhole ? .current : .part
+        length < 2 ? .nothing : length < 4_112 ? .foreign : left > 0 && isWhole ? .current : .part
       #expect(found == expected, "\(length)")
     }
   }
@@ -133,7 +133,7 @@ struct OwnFileTests {
     #expect(try read(vault).found == .foreign)
     #expect(try read(vault, otherKey).found == .foreign)
     let (found, frames) = try read(vault, key)
-    #expect(found == .part)
+    #expect(found == .foreign)
     #expect(frames == records)
     #expect(!vault.hasOwn)
     #expect(contents(ownPath(place)) == whole)
@@ -162,6 +162,96 @@ struct OwnFileTests {
     let made = try open(place.path)
     #expect(try read(made, key).found == .foreign)
     #expect(try read(made, otherKey).frames == records)
+  }
+
+  /// Protects: a key that was removed opens nothing beside the file, also where nothing is appended
+  /// any more, or the header cannot be written.
+  @Test(arguments: [false, true]) func aRemovedKeyOpensNothing(_ fails: Bool) throws {
+    let place = Place()
+    let disk = FaultVFS()
+    let vault = try open(place.path, base: disk.name)
+    try fillOwn(vault, records)
+    _ = try vault.put(try vault.slot(for: NewSlot(HostKey(otherKey))), replacing: nil)
+    disk.failWrite(1, .fail(SQLITE_FULL))
+    #expect(throws: VaultFailure.self) { try vault.appendOwn([1]) }
+    // Behind the two copies of the header.
+    if fails { disk.failWrite(3, .fail(SQLITE_IOERR | (3 << 8))) }
+    try vault.removeSlot(0)
+    #expect(contents(ownPath(place)).isEmpty == fails)
+    vault.close()
+    try FileManager.default.removeItem(atPath: place.path)
+    let made = try open(place.path)
+    #expect(try read(made, key).frames.isEmpty)
+    #expect(try read(made, otherKey).frames == (fails ? [] : records))
+  }
+
+  /// Protects: until another one has its name, one of a former data key can be read.
+  @Test func theFormerOneStaysUntilThen() throws {
+    for write in 1...3 {
+      let place = Place()
+      _ = try prepared(place)
+      try FileManager.default.removeItem(atPath: place.path)
+      let disk = FaultVFS()
+      let vault = try open(place.path, base: disk.name)
+      disk.die(atWrite: write, afterBytes: 4_000)
+      do { try fillOwn(vault, [records[1]]) } catch { #expect(disk.isDead) }
+      #expect(disk.isDead)
+      vault.close()
+      disk.revive()
+      let frames = try read(try open(place.path), key).frames
+      #expect(frames == (write < 3 ? records : [records[1]]), "\(write)")
+    }
+  }
+
+  /// Protects: what a link, or another name, leads to is neither read nor written.
+  @Test(arguments: [false, true]) func aLinkIsNotFollowed(_ isHard: Bool) throws {
+    let (place, other) = (Place(), Place())
+    let whole = try prepared(other)
+    func makeLink() throws {
+      if isHard {
+        try FileManager.default.linkItem(atPath: ownPath(other), toPath: ownPath(place))
+      } else {
+        try FileManager.default.createSymbolicLink(
+          atPath: ownPath(place), withDestinationPath: ownPath(other))
+      }
+    }
+    let vault = try open(place.path)
+    try makeLink()
+    let (found, frames) = try read(vault, key)
+    #expect(found == .nothing)
+    #expect(frames.isEmpty)
+    _ = try vault.put(try vault.slot(for: NewSlot(HostKey(otherKey))), replacing: nil)
+    try fillOwn(vault, records)
+    #expect(try read(vault).frames == records)
+    vault.endOwn()
+    try makeLink()
+    try vault.destroy()
+    #expect(contents(ownPath(other)) == whole)
+  }
+
+  /// Protects: what an earlier process has appended is synced by this one.
+  @Test func whatWasLeftIsSynced() throws {
+    let place = Place()
+    let vault = try open(place.path)
+    try fillOwn(vault, records)
+    try vault.appendOwn([1])
+    vault.close()
+    let disk = FaultVFS()
+    let again = try open(place.path, base: disk.name)
+    #expect(try read(again).found == .current)
+    let before = disk.counts.syncs
+    again.syncOwn()
+    again.syncOwn()
+    #expect(disk.counts.syncs == before + 1)
+  }
+
+  /// Protects: what lies beside the name of a copy is not taken for that of the copy.
+  @Test func aCopyWantsNothingBeside() throws {
+    let place = Place()
+    let vault = try open(place.path)
+    store([1], place.path("copy.db-own"))
+    #expect(throws: VaultFailure.exists) { _ = try vault.copy(to: place.path("copy.db")) }
+    #expect(contents(place.path("copy.db-own")) == [1])
   }
 
   /// Protects: a write that fails leaves what was there readable, and no later one goes behind it.

@@ -40,6 +40,9 @@ package final class Client: Sendable {
       if store.rejectedFrames > 0 {
         config.log?(.warn, "the end of the log was rejected; what it held is fetched again")
       }
+      if store.lacksOwnWork {
+        config.log?(.warn, "own work of the -own file waits for room to be put back")
+      }
       do throws(StoreFailure) {
         let core = Core(
           in: store, engine: try SyncEngine(CoreConfig(config), in: store), signal: signal)

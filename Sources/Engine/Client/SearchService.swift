@@ -80,6 +80,8 @@ package struct SearchService {
     let start = client.now().monotonicMs
     let done = try client.input { engine, _ throws(Failure) in
       try engine.storing { () throws(StoreFailure) in
+        // By a commit that the engine follows.
+        if engine.store.lacksOwnWork { try engine.commit { _ in } }
         let done = try engine.store.writeSlice { tx throws(StoreFailure) in
           try SearchControl(tx).work(slice)
         }

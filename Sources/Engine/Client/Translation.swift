@@ -48,7 +48,7 @@ extension Failure {
     case .inTheWay: self = .inTheWay
     case .noDescriptor: self = .noDescriptor
     case .notFound: self = .notFound("there is no file at path")
-    case .exists: self = .invalid("a file, or its log, is at path already")
+    case .exists: self = .invalid("a file, its log or own work is at path already")
     case .reserved: self = .invalid("the end of path is that of a file beside another one")
     case .replaced: self = .mismatch("the file is another one than before, or an older copy")
     case .full: self = .noRoomOnDisk

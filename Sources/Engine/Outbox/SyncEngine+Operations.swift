@@ -22,13 +22,7 @@ extension SyncEngine {
     outbox.load(open)
     // Mostly nothing was left, and opening is to be quick.
     if open.isEmpty { return }
-    try store.read { rx throws(StoreFailure) in
-      for operation in open where operation.verb == .createConversation {
-        if let conversation = try rx.conversation(cid: operation.cid), conversation.isPending {
-          outbox.make(conversation.id)
-        }
-      }
-    }
+    try noteUnmade(open)
     do throws(StoreFailure) {
       try commit { tx throws(StoreFailure) in
         for operation in open {
@@ -47,8 +41,32 @@ extension SyncEngine {
     for operation in outbox.open { checkUnknown(operation.seq) }
   }
 
+  private func noteUnmade(_ open: [OpenOperation]) throws(StoreFailure) {
+    try store.read { rx throws(StoreFailure) in
+      for operation in open where operation.verb == .createConversation {
+        if let conversation = try rx.conversation(cid: operation.cid), conversation.isPending {
+          outbox.make(conversation.id)
+        }
+      }
+    }
+  }
+
+  /// What the first commit has put back that a disk took which was full at the opening.
+  func takeUp(putBack operations: [UInt64]) {
+    if operations.isEmpty { return }
+    do throws(StoreFailure) { try noteUnmade(outbox.open) } catch {
+      // It is made when its operation comes to its end.
+    }
+    for seq in operations {
+      guard let operation = outbox.operation(seq), operation.state == .unknown,
+        operation.verb == .sendMessage
+      else { continue }
+      outbox.check(seq, notBeforeMs: tracker.isUp ? memory.asked.now.monotonicMs : nil)
+    }
+  }
+
   /// Its answer is lost.
-  private func endFlight(_ seq: UInt64, _ tx: WriteTransaction) throws(StoreFailure) {
+  func endFlight(_ seq: UInt64, _ tx: WriteTransaction) throws(StoreFailure) {
     guard var record = try tx.operation(seq), record.state == .inFlight else { return }
     record.state = isRepeatable(record) ? .queued : .unknown
     try tx.operationTable.saveOperation(record)

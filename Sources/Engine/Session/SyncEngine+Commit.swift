@@ -23,10 +23,13 @@ extension SyncEngine {
     let before = memory.learned
     var changed: [(UInt64, OpenOperation?)] = []
     var mustSeal = false
+    var putBack: [UInt64] = []
     var counting = UnreadCommit()
     let isRefused = config.commits?.begins(self) ?? false
     do {
       try store.write(isRefused: isRefused) { tx throws(StoreFailure) in
+        putBack = tx.putBack
+        for seq in putBack { try endFlight(seq, tx) }
         tx.seals = config.seals
         tx.origin = origin
         tx.counting.connectedAt = memory.live.beganLSN
@@ -48,6 +51,7 @@ extension SyncEngine {
       for (cid, isWanted) in counting.recounts { list.recounts.note(cid, isWanted: isWanted) }
       if let cid = counting.caughtUp { list.recounts.bringBack(cid) }
       for (seq, operation) in changed { track(seq, operation) }
+      takeUp(putBack: putBack)
       if !memory.effects.isEmpty { runEffects(memory.takeEffects()) }
       if store.lsn != lastLSN {
         lastLSN = store.lsn

@@ -20,18 +20,27 @@ extension MessageStore {
     let erases = changes.erases && index.hasDead
     if record.isEmpty, !erases { return }
     writer.own = index
-    if erases || index.isWasteful || !vault.hasOwn { return rewriteOwn(connection, &writer) }
-    do throws(VaultFailure) { try vault.appendOwn(record) } catch {
+    if erases || index.isWasteful || !vault.hasOwn {
+      rewriteOwn(connection, &writer)
+      return
+    }
+    var whole = OwnRecord.commit(writer.counters.lsn)
+    whole.append(contentsOf: record)
+    do throws(VaultFailure) { try vault.appendOwn(whole) } catch {
       // It is closed now, so the next change makes it anew.
     }
   }
 
-  /// Makes it anew from what the main file says.
-  func rewriteOwn(_ connection: Connection, _ writer: inout Writer) {
+  /// Makes it anew from what the main file says. Where that fails what is there stays; nothing is
+  /// appended to it, so the next change tries again.
+  @discardableResult
+  func rewriteOwn(_ connection: Connection, _ writer: inout Writer) -> Bool {
     do throws(StoreFailure) {
-      if let index = try makeOwn(connection, writer.counters) { writer.own = index }
+      guard let index = try makeOwn(connection, writer.counters) else { return false }
+      writer.own = index
+      return true
     } catch {
-      // What is there stays. Nothing is appended to it, so the next change tries again.
+      return false
     }
   }
 
@@ -47,6 +56,7 @@ extension MessageStore {
       try Self.named { () throws(VaultFailure) in try file.put(record) }
     }
     try put(OwnKey(kind: .binding, id: 0), OwnUnit.binding(binding))
+    try Self.named { () throws(VaultFailure) in try file.put(OwnRecord.commit(counters.lsn)) }
     try eachOwn(connection, counters) { key, unit throws(StoreFailure) in
       _ = index.take(key, unit)
       try put(key, unit)
@@ -73,17 +83,51 @@ extension MessageStore {
 
   private static func asItIs(_ failure: StoreFailure) -> StoreFailure { failure }
 
-  /// Compares it with the main file, which was opened and is sound: of two that differ the main
-  /// file is right. One that nothing opens stays until there is something to keep.
+  /// Reads what lies beside the file that was opened. Where that is newer than the last commit of
+  /// the file, that has lost something, and it is put back; on a full disk the next commit does it.
+  func readOwn(_ key: HostKey) {
+    guard let vault else { return }
+    let lsn = self.lsn
+    var (lost, kept) = (OwnContents(), OwnIndex(contentDigest))
+    var found = OwnFound.foreign
+    do throws(VaultFailure) {
+      found = try vault.readOwn(key) { record in
+        lost.take(record: record)
+        kept.take(record: record)
+      }
+    } catch {
+      // What was read of it before counts.
+    }
+    let isOwn = lost.isOf(binding)
+    writer.withLock { writer in
+      writer.read = (found, kept)
+      if isOwn, lost.commit > lsn || lsn == 0 { writer.lost = lost }
+    }
+    if !lacksOwnWork { return }
+    do throws(StoreFailure) { try write { _ in } } catch {
+      switch error {
+      case .full, .vault(.io): break
+      default:
+        // A page is damaged: who heals the file reads all of it again.
+        writer.withLock { ($0.lost, $0.read) = (nil, nil) }
+      }
+    }
+  }
+
+  /// Compares what was read with the main file, which is accepted and sound: of two that differ the
+  /// main file is right. One that nothing opens stays until there is something to keep.
   func checkOwn() {
     guard let vault else { return }
     writer.withLock { writer in
-      guard let connection = writer.connection else { return }
-      var (kept, main) = (OwnIndex(contentDigest), OwnIndex(contentDigest))
-      var found = OwnFound.foreign
-      do throws(VaultFailure) { found = try vault.readOwn { kept.take(record: $0) } } catch {
-        kept = OwnIndex(contentDigest)
+      let read = writer.read
+      writer.read = nil
+      guard let connection = writer.connection, let (found, kept) = read, writer.lost == nil else {
+        // It has what the file lacks, so it stays as it is.
+        vault.leaveOwn()
+        if writer.lost != nil { writer.own = OwnIndex(contentDigest) }
+        return
       }
+      var main = OwnIndex(contentDigest)
       do throws(StoreFailure) {
         try eachOwn(connection, writer.counters) { key, unit in _ = main.take(key, unit) }
       } catch {
@@ -92,10 +136,17 @@ extension MessageStore {
         return
       }
       writer.own = kept
-      if found == .current, !main.isEmpty, kept.isSame(as: main) { return }
-      if !main.isEmpty { return rewriteOwn(connection, &writer) }
-      if found == .current || found == .part { vault.endOwn() }
-      writer.own = main
+      // An erasure may have been killed that was to reach what is dead in it.
+      if found == .current, !main.isEmpty, !kept.hasDead, kept.isSame(as: main) { return }
+      if !main.isEmpty, rewriteOwn(connection, &writer) { return }
+      if main.isEmpty { writer.own = main }
+      guard found == .former || main.isEmpty && found.isOfFile else { return }
+      do throws(VaultFailure) {
+        try vault.syncLog()
+        try vault.removeOwn()
+      } catch {
+        // The next opening tries again.
+      }
     }
   }
 
@@ -109,50 +160,38 @@ extension MessageStore {
 // MARK: - Into a file that lacks it
 
 extension MessageStore {
-  /// Puts back what the file lacks, in a commit of its own; nil where there is nothing.
+  /// Puts back what a new file lacks, in a commit of its own; gives the operations.
   static func putBack(
-    _ own: OwnContents, into connection: Connection, _ counters: Counters, _ rules: StoreRules,
-    _ binding: Schema.Binding, digest: ContentDigest
-  ) throws(StoreFailure) -> (counters: Counters, operations: [UInt64])? {
-    let operations = own.units(.operation, of: binding)
-    let drafts = own.units(.draft, of: binding)
-    if operations.isEmpty, drafts.isEmpty { return nil }
+    _ own: OwnContents, into connection: Connection, _ counters: Counters, _ binding: Schema.Binding
+  ) throws(StoreFailure) -> [UInt64] {
     let tx = WriteTransaction(
-      connection, counters: counters, rules: rules, positionKind: binding.positionKind,
-      digest: digest)
+      connection, counters: counters, rules: StoreRules(user: binding.user),
+      positionKind: binding.positionKind, digest: ContentDigest(vault: nil))
     try tx.begin()
     do throws(StoreFailure) {
-      let done = try tx.ownTable.putBack(operations, drafts: drafts)
-      return (try tx.commit(), done)
+      let done = try tx.ownTable.putBack(own, of: binding)
+      _ = try tx.commit()
+      return done
     } catch {
       tx.abandon()
       throw error
     }
   }
 
-  /// The same for a file that was opened and may lack something: it was made just now, is a copy,
-  /// or the end of its log was lost.
-  static func putBack(
-    beside vault: Vault, _ key: HostKey, into connection: Connection, _ counters: Counters,
-    _ config: StoreConfig
-  ) throws(StoreFailure) -> Counters {
-    guard counters.lsn == 0 || vault.isCopied || vault.rejectedFrames > 0 else { return counters }
-    var own = OwnContents()
-    do throws(VaultFailure) { _ = try vault.readOwn(key) { own.take(record: $0) } } catch {
-      // What was read of it before counts.
-    }
-    return try putBack(
-      own, into: connection, counters, StoreRules(config), Schema.Binding(config),
-      digest: ContentDigest(vault: vault))?.counters ?? counters
+  /// The file has another data key: what was kept under the former one is destroyed. Gives why it
+  /// is still there.
+  func rotateOwn(
+    of vault: Vault, _ connection: Connection, _ writer: inout Writer
+  ) -> VaultFailure? {
+    var left: VaultFailure?
+    do throws(VaultFailure) { try vault.removeOwn() } catch { left = error }
+    // Making it anew destroys the key slots of the former one, too.
+    let isMade = !(writer.own?.isEmpty ?? true) && rewriteOwn(connection, &writer)
+    return isMade ? nil : left
   }
 }
 
-extension MessageStore {
-  /// The file has another data key: what was kept under the former one is destroyed.
-  func rotateOwn(of vault: Vault, _ connection: Connection, _ writer: inout Writer) {
-    do throws(VaultFailure) { try vault.removeOwn() } catch {
-      // Making it anew destroys the key slots of the former one, too.
-    }
-    if !(writer.own?.isEmpty ?? true) { rewriteOwn(connection, &writer) }
-  }
+extension OwnFound {
+  /// It is of this file, whatever has become of it.
+  fileprivate var isOfFile: Bool { self == .part || self == .current || self == .former }
 }

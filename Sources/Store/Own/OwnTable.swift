@@ -42,12 +42,17 @@ struct OwnTable {
 
   // MARK: What the file has lost
 
-  /// Gives the operations that are there again.
+  /// Gives the operations that are there again. Nothing is done before it in its commit, which is
+  /// newer than all that was read: what is not there after it was taken back.
   func putBack(
-    _ operations: [(id: Int64, row: PackedColumns)], drafts: [(id: Int64, row: PackedColumns)]
+    _ own: OwnContents, of binding: Schema.Binding
   ) throws(StoreFailure) -> [UInt64] {
+    guard own.isOf(binding) else { return [] }
+    tx.counters.lsn = Swift.max(tx.counters.lsn, own.commit &+ 1)
+    // A commit also where nothing is lacking.
+    try tx.connection.run("UPDATE meta SET lsn = lsn WHERE one = 1")
     var done: [UInt64] = []
-    for (id, row) in operations {
+    for (id, row) in own.units(.operation) {
       let seq = UInt64(clamping: id)
       guard try tx.operation(seq) == nil, let cid = try conversation(of: row),
         let record = OwnUnit.operation(row, seq: seq, cid: cid)
@@ -59,7 +64,7 @@ struct OwnTable {
         done.append(seq)
       }
     }
-    for (_, row) in drafts {
+    for (_, row) in own.units(.draft) {
       guard let cid = try conversation(of: row), cid != 0, try tx.draft(cid) == nil else {
         continue
       }

@@ -12,6 +12,8 @@ enum OwnKind: UInt8, Sendable {
   case binding = 0
   case operation = 1
   case draft = 2
+  /// The commit that the units behind it are of; its number is in place of an id.
+  case commit = 3
 }
 
 /// Names a unit: by the number of an operation, or that of a conversation here.
@@ -171,6 +173,13 @@ enum OwnRecord {
     guard let unit else { return }
     append(UInt64(clamping: unit.count), 4, to: &record)
     record.append(contentsOf: unit)
+  }
+
+  /// Names the commit that the changes behind it are of.
+  static func commit(_ lsn: UInt64) -> [UInt8] {
+    var record: [UInt8] = []
+    append(OwnKey(kind: .commit, id: Int64(clamping: lsn)), nil, to: &record)
+    return record
   }
 
   /// Gives each change, nil for one that removes, up to what was not made by `append`. A kind of

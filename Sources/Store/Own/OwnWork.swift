@@ -27,7 +27,7 @@ struct OwnIndex: Sendable {
 
   /// Takes a change in; false where it changes nothing.
   mutating func take(_ key: OwnKey, _ unit: [UInt8]?) -> Bool {
-    if key.kind == .binding { return false }
+    guard key.kind == .operation || key.kind == .draft else { return false }
     let entry = unit.map { Entry(digest: digest(OwnUnit.content(of: $0)), size: $0.count) }
     let known = entries[key]
     guard known?.digest != entry?.digest else { return false }
@@ -51,18 +51,23 @@ struct OwnIndex: Sendable {
 package struct OwnContents: Sendable {
   private var binding: [UInt8] = []
   private var units: [OwnKey: [UInt8]] = [:]
+  /// The last one that changed it.
+  private(set) var commit: UInt64 = 0
 
   mutating func take(record: [UInt8]) {
     OwnRecord.each(in: record) { key, unit in
-      if key.kind == .binding { binding = unit ?? [] } else { units[key] = unit }
+      switch key.kind {
+      case .binding: binding = unit ?? []
+      case .commit: commit = UInt64(clamping: key.id)
+      case .operation, .draft: units[key] = unit
+      }
     }
   }
 
-  /// What is there of this user's, in order.
-  func units(
-    _ kind: OwnKind, of owner: Schema.Binding
-  ) -> [(id: Int64, row: PackedColumns)] {
-    guard binding == OwnUnit.binding(owner) else { return [] }
+  func isOf(_ owner: Schema.Binding) -> Bool { binding == OwnUnit.binding(owner) }
+
+  /// What is there, in order.
+  func units(_ kind: OwnKind) -> [(id: Int64, row: PackedColumns)] {
     var found: [(id: Int64, row: PackedColumns)] = []
     for (key, unit) in units where key.kind == kind {
       if let row = PackedColumns(unit) { found.append((key.id, row)) }
@@ -77,6 +82,8 @@ struct OwnChanges {
   var drafts: Set<Int64> = []
   /// What was removed is to be found nowhere any more.
   var erases = false
+  /// Operations that the file had lost, and this commit has put back.
+  var putBack: [UInt64] = []
   /// What became of them, nil for what is gone; known at the commit's end.
   private(set) var units: [(key: OwnKey, unit: [UInt8]?)] = []
 

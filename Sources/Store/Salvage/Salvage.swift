@@ -256,11 +256,8 @@ final class Salvage {
 
   private func putBack() throws(StoreFailure) {
     let meta = try Schema.prepare(connection, binding: binding)
-    let done = try MessageStore.putBack(
-      own, into: connection, meta.counters, StoreRules(user: binding.user), binding,
-      digest: ContentDigest(vault: nil))
+    found.putBack = try MessageStore.putBack(own, into: connection, meta.counters, binding)
     connection.rollBack()
-    found.putBack = done?.operations ?? []
     found.operations &+= UInt64(clamping: found.putBack.count)
     // What it was to follow is lost.
     try connection.run(

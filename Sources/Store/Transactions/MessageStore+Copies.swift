@@ -62,6 +62,8 @@ extension MessageStore {
   /// is one at a time.
   package func beginRotation() throws(StoreFailure) -> Bool {
     guard let vault, vault.isFile else { return false }
+    // What the file lacks is under the data key that goes.
+    if lacksOwnWork { try write { _ in } }
     try gate.enter { () throws(StoreFailure) in
       try writer.withLock { (writer) throws(StoreFailure) in
         guard let connection = writer.connection else { throw ended }
@@ -129,7 +131,8 @@ extension MessageStore {
         // Nothing was written meanwhile, so what is counted holds.
         _ = try Self.prepare(connection, binding: binding, cacheBytes: readerCacheBytes &* 2)
         writer.connection = connection
-        rotateOwn(of: vault, connection, &writer)
+        let left = rotateOwn(of: vault, connection, &writer)
+        failure = failure ?? left
       } catch {
         // The file is whole, and is to be opened again.
         readers.withLock { $0.isClosed = true }

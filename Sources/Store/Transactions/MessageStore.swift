@@ -33,6 +33,10 @@ package final class MessageStore: Sendable {
     var counters: Counters
     /// What is kept twice; nil in memory, and until the file is accepted.
     var own: OwnIndex?
+    /// What was found beside the file, until it is accepted.
+    var read: (found: OwnFound, kept: OwnIndex)?
+    /// What the file lacks of that: the next commit puts it back.
+    var lost: OwnContents?
     /// A new data key under way.
     var rotation: VaultRotation?
   }
@@ -87,11 +91,10 @@ package final class MessageStore: Sendable {
         connection.keepLog(true)
         connection.members = config.members
         connection.indexesLater = config.indexesLater
-        var counters: Counters
+        let counters: Counters
         do throws(StoreFailure) {
           counters = try prepare(connection, binding: binding, cacheBytes: config.cacheBytes / 2)
           if let kept = config.kept, counters.lsn < kept.lsn { throw .vault(.replaced) }
-          counters = try putBack(beside: vault, key, into: connection, counters, config)
         } catch {
           // Before the vault, which closes after all its connections.
           connection.close()
@@ -99,6 +102,7 @@ package final class MessageStore: Sendable {
         }
         let store = MessageStore(
           vault: vault, connection: connection, counters: counters, config: config)
+        store.readOwn(key)
         if !isTentative { store.accept() }
         return store
       } catch {
@@ -221,12 +225,16 @@ package final class MessageStore: Sendable {
       try transaction.begin()
       let result: Result
       do throws(StoreFailure) {
+        if let lost = writer.lost {
+          transaction.own.putBack = try transaction.ownTable.putBack(lost, of: binding)
+        }
         result = try body(transaction)
         writer.counters = try transaction.commit(isRefused: isRefused)
       } catch {
         transaction.abandon()
         throw error
       }
+      writer.lost = nil
       if !transaction.own.isEmpty { keepTwice(transaction.own, connection, &writer) }
       indexed.withLock { $0 = connection.memo.indexChanges }
       return result
@@ -393,6 +401,8 @@ package final class MessageStore: Sendable {
         let found: Salvaged
         (found, writer.counters) = try Salvage.heal(
           vault, connection, binding: binding, floor: writer.counters)
+        writer.lost = nil
+        writer.own = writer.own ?? OwnIndex(contentDigest)
         rewriteOwn(connection, &writer)
         indexed.withLock { $0 = connection.memo.indexChanges }
         return found
@@ -439,6 +449,9 @@ package final class MessageStore: Sendable {
     return StoreFailure(failure)
   }
 
-  /// Size of the file and its log; 0 in memory.
+  /// Own work that lies beside the file waits for a commit that puts it back.
+  package var lacksOwnWork: Bool { writer.withLock { $0.lost != nil } }
+
+  /// Size of the file with all that lies beside it; 0 in memory.
   package var fileBytes: UInt64 { vault?.fileBytes ?? 0 }
 }

@@ -45,6 +45,9 @@ package final class WriteTransaction: ReadTransaction {
     self.counters.lsn = counters.lsn &+ 1
   }
 
+  /// Operations that the file had lost, and this commit has put back before all else.
+  package var putBack: [UInt64] { own.putBack }
+
   /// The user of the file, for the read marks of this device.
   var user: [UInt8] { rules.user }
 

@@ -108,6 +108,7 @@ typedef struct tideline_file {
   int64_t batch_first;    /**< Number of the first of them. */
   int64_t batch_count;    /**< How many they are. */
   int64_t page_count;     /**< Pages known to be on disk. */
+  int64_t least_pages;    /**< Pages that page 1 names, as it was last read. */
   const char *name;       /**< Where the file is; SQLite's, and there while the file is open. */
   int32_t synced_steps;   /**< Writes of the log in a row, each on disk before the next. */
   int32_t hint;           /**< 1 more than a descriptor that starts writes; 0 none, -1 never. */

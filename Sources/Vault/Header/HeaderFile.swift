@@ -231,7 +231,7 @@ extension HeaderFile {
     }
   }
 
-  private static func isLink(_ name: String) -> Bool {
+  static func isLink(_ name: String) -> Bool {
     var status = stat()
     return unsafe lstat(name, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
   }

@@ -60,11 +60,11 @@ extension Vault {
       // A full disk took one copy and not the other, and the next opening takes that one.
       let holds = changed != nil && core.copies.current == changed?.header
       guard error == .full, holds else { throw error }
-      renewOwnHeader()
+      try renewOwnHeader()
       throw .fullAfterChange
     }
     guard let changed else { throw .io(SQLITE_MISUSE) }
-    renewOwnHeader()
+    try renewOwnHeader()
     return changed.number
   }
 }

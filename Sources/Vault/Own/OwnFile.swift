@@ -20,9 +20,10 @@ struct OwnFile: Sendable {
 
   init() {}
 
-  init(file: BaseFile, chain: OwnChain) {
+  init(file: BaseFile, chain: OwnChain, isUnsynced: Bool) {
     self.file = file
     self.chain = chain
+    self.isUnsynced = isUnsynced
   }
 }
 
@@ -67,6 +68,9 @@ extension Vault {
     return found
   }
 
+  /// What lies beside the file stays as it is: nothing is appended any more.
+  package func leaveOwn() { own.withLock { $0 = OwnFile() } }
+
   /// Whether a record can be appended; else the file has to be made anew.
   package var hasOwn: Bool { own.withLock { $0.chain != nil } }
 
@@ -109,7 +113,7 @@ extension Vault {
   /// has no second name, so there it is written over what is there.
   package func beginOwn() throws(VaultFailure) -> OwnWriter {
     guard let core, let header = core.copies.current else { throw .io(SQLITE_MISUSE) }
-    own.withLock { $0 = OwnFile() }
+    leaveOwn()
     let name = isFile ? HeaderFile.unfinishedName(ownPath) : ownPath
     // What a crash has left, or a link of somebody else's.
     if isFile, unsafe unlink(name) != 0, errno != ENOENT { throw .io(SQLITE_CANTOPEN) }
@@ -127,61 +131,85 @@ extension Vault {
     try writer.file.sync()
     var file = writer.file
     if isFile {
-      try wipeFormerOwn()
+      let former = try formerOwn()
       switch unsafe tideline_replace_file(writer.name, ownPath) {
       case 0: break
       case -2: throw .full
       default: throw .io(SQLITE_IOERR)
       }
       guard let core else { throw .io(SQLITE_MISUSE) }
+      do throws(VaultFailure) { if let former { try OwnFile.wipeSlots(of: former) } } catch {
+        // It has no name any more, so no key opens it.
+      }
       // By the name that it has now.
       file = try unsafe BaseFile(core.base, ownPath, create: false)
     }
-    let made = OwnFile(file: file, chain: writer.chain)
+    let made = OwnFile(file: file, chain: writer.chain, isUnsynced: false)
     own.withLock { $0 = made }
   }
 
-  /// The key slots are others: those of the copy that lies beside the file follow.
-  func renewOwnHeader() {
-    guard let header = core?.copies.current else { return }
-    own.withLock { own in
-      guard let file = own.file else { return }
+  /// The key slots are others: those of the copy that lies beside the file follow, also where
+  /// nothing is appended to it. Where they cannot it is removed, since a key that was removed would
+  /// open it.
+  func renewOwnHeader() throws(VaultFailure) {
+    guard let core, let header = core.copies.current else { return }
+    try own.withLock { (own) throws(VaultFailure) in
       do throws(VaultFailure) {
+        let open = own.file
+        guard let file = open == nil ? try OwnFile.existing(core, ownPath) : open,
+          try file.read(32, at: 0).dropFirst(16).elementsEqual(header.fileId)
+        else { return }
         try file.write(header.bytes, at: 0)
         try file.sync()
       } catch {
         own = OwnFile()
+        try unsafe HeaderFile.remove(core.base, ownPath)
       }
     }
   }
 
   /// Nothing is kept twice any more: there is nothing.
   package func endOwn() {
-    own.withLock { $0 = OwnFile() }
-    if isFile {
-      _ = unsafe unlink(ownPath)
-    } else {
-      _ = session?.remove(.own)
+    leaveOwn()
+    guard let core else { return }
+    do throws(VaultFailure) { try unsafe HeaderFile.remove(core.base, ownPath) } catch {
+      // The next opening removes it.
     }
   }
 
   /// Makes what lies beside the file unreadable for every key, and removes it.
   package func removeOwn() throws(VaultFailure) {
-    own.withLock { $0 = OwnFile() }
+    leaveOwn()
     guard let core else { throw .io(SQLITE_MISUSE) }
     try unsafe OwnFile.destroy(core.base, ownPath, isNamed: core.isNamed)
   }
 
-  /// One of another data key is to be opened by no key once it has no name.
-  private func wipeFormerOwn() throws(VaultFailure) {
-    guard let core, try FileStatus(path: ownPath).identity != nil else { return }
-    let file = try unsafe BaseFile(core.base, ownPath, create: false)
-    let start = try file.read(FileHeader.slotsOffset, at: 0)
-    if !start.dropFirst(16).starts(with: core.fileId) { try OwnFile.wipeSlots(of: file) }
+  /// What has the name, where other keys than those of the file may open it: its slots are to be
+  /// overwritten. Until another one has the name it may be the only one.
+  private func formerOwn() throws(VaultFailure) -> BaseFile? {
+    guard let core, let file = try OwnFile.existing(core, ownPath) else { return nil }
+    let isSame = try file.read(FileFormat.copyBytes, at: 0) == core.copies.current?.bytes
+    return isSame ? nil : file
   }
 }
 
 extension OwnFile {
+  static func existing(_ core: VaultCore, _ path: String) throws(VaultFailure) -> BaseFile? {
+    try unsafe existing(core.base, path, isNamed: core.isNamed)
+  }
+
+  /// The file of that name; nil where there is none, and for a link, or where another name leads to
+  /// it as well: that one is not the library's to read or to write.
+  private static func existing(
+    _ base: SQLiteVFS, _ path: String, isNamed: Bool
+  ) throws(VaultFailure) -> BaseFile? {
+    if !isNamed {
+      guard !HeaderFile.isLink(path), case .file(_, _, names: 1) = try FileStatus(path: path)
+      else { return nil }
+    }
+    return try unsafe BaseFile(base, path, create: isNamed)
+  }
+
   /// Makes what has this name unreadable for every key, and removes it. An opening that ends a wipe
   /// does so too: what was wiped must not be put back.
   static func destroy(
@@ -189,8 +217,8 @@ extension OwnFile {
   ) throws(VaultFailure) {
     // Also one that a crash has left half made.
     for name in isNamed ? [path] : [path, HeaderFile.unfinishedName(path)] {
-      if !isNamed, try FileStatus(path: name).identity == nil { continue }
-      try wipeSlots(of: try unsafe BaseFile(base, name, create: isNamed))
+      guard let file = try unsafe existing(base, name, isNamed: isNamed) else { continue }
+      try wipeSlots(of: file)
       try unsafe HeaderFile.remove(base, name)
     }
   }

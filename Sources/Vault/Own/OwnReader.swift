@@ -5,10 +5,13 @@ internal import CSQLite
 /// What lies beside a file.
 package enum OwnFound: Sendable {
   case nothing
-  /// Nothing of it opens.
+  /// Nothing of it opens, or it is of another file.
   case foreign
-  /// It opens and is cut or changed, or is of the file that had the name before.
+  /// It is of this file, and is cut or changed.
   case part
+  /// It is of another data key, or of key slots that the file does not have any more: a key that
+  /// was removed may open it.
+  case former
   /// All of it opens, and the next record goes behind it.
   case current
 }
@@ -20,31 +23,29 @@ enum OwnReader {
     beside core: VaultCore, _ path: String, _ key: HostKey?, _ take: ([UInt8]) -> Void
   ) throws(VaultFailure) -> (found: OwnFound, file: OwnFile) {
     let nothing = OwnFile()
-    if case .file = core.hold {
-      switch try FileStatus(path: path) {
-      case .missing: return (.nothing, nothing)
-      case .other: return (.foreign, nothing)
-      case .file: break
-      }
-    }
-    let file = try unsafe BaseFile(core.base, path, create: core.isNamed)
+    guard let file = try OwnFile.existing(core, path) else { return (.nothing, nothing) }
     var window = Window(file, size: try file.size())
     if window.size == 0 { return (.nothing, nothing) }
     guard let lead = try window.bytes(at: 0, Int(FileFormat.ownOffset)),
       let header = FileHeader(lead[0..<FileFormat.copyBytes])
     else { return (.foreign, nothing) }
     // Frames name the file that they are of, so one with a damaged header is read all the same.
-    let isSame = !header.isSound || !header.isKnown || header.fileId == core.fileId
-    guard let keys = isSame ? core.keys : header.keys(for: key) else { return (.foreign, nothing) }
+    let isSound = header.isSound && header.isKnown
+    let isSame = !isSound || header.fileId == core.fileId
+    let isFormer = isSound && header.isFormer(of: core.copies.current)
+    guard let keys = isSame ? core.keys : header.keys(for: key) else {
+      return (isFormer ? .former : .foreign, nothing)
+    }
     var chain = OwnChain(
       keys, fileId: isSame ? core.fileId : header.fileId,
       generation: Array(lead[FileFormat.copyBytes...]))
     while let text = try next(in: &window, &chain) { take(text) }
-    if chain.end == FileFormat.ownOffset { return (.foreign, nothing) }
-    guard isSame, chain.end == window.size, header.hasSlots(of: core.copies.current) else {
-      return (.part, nothing)
-    }
-    return (.current, OwnFile(file: file, chain: chain))
+    if isFormer { return (.former, nothing) }
+    if !isSame { return (.foreign, nothing) }
+    if chain.end == FileFormat.ownOffset { return (isSound ? .part : .foreign, nothing) }
+    guard isSound, chain.end == window.size else { return (.part, nothing) }
+    // An earlier process may have left records that a power cut takes.
+    return (.current, OwnFile(file: file, chain: chain, isUnsynced: true))
   }
 
   private static func next(
@@ -99,10 +100,12 @@ extension FileHeader {
     }
   }
 
-  /// Whether the same keys open both.
-  fileprivate func hasSlots(of other: FileHeader?) -> Bool {
+  /// Whether it was that of a file before a rotation, or before a change of the key slots.
+  fileprivate func isFormer(of current: FileHeader?) -> Bool {
+    guard let current else { return false }
+    if fileId != current.fileId { return fileId == current.other }
     let slots = Self.slotsOffset..<HeaderBox.range.upperBound
-    return isSound && other.map { $0.bytes[slots] == bytes[slots] } ?? false
+    return current.bytes[slots] != bytes[slots]
   }
 }
 

@@ -1,9 +1,9 @@
 /// Which pages of an open file do not decrypt: a walk over all of them, in slices.
 ///
 /// Rule protected: a page is damaged only if the one that SQLite would read does not decrypt. So no
-/// write and no checkpoint runs beside a slice, and where the main file's page is not sound the log
-/// is asked for a newer one. Pages that only the log has are sound: a frame that does not decrypt
-/// ends it.
+/// write and no checkpoint runs beside a slice, and where the main file's page is not sound, or
+/// missing, the log is asked for a newer one. The log is looked at last: an opening needs each of
+/// its frames.
 internal import Base
 internal import CSQLite
 
@@ -14,13 +14,14 @@ internal import CSQLite
 
   private let vault: Vault
   private var next = 1
-  /// Pages of the main file, as of the last slice.
+  /// Pages of the database, as far as is known.
   private var count = 0
+  private var isDone = false
   package private(set) var damaged: UInt64 = 0
 
   init(of vault: Vault) throws(VaultFailure) {
     self.vault = vault
-    count = try vault.mainPages().count
+    count = try vault.pages().count
   }
 
   package var progress: (done: UInt64, total: UInt64) {
@@ -29,23 +30,28 @@ internal import CSQLite
 
   /// Reads a slice; true when all pages were read.
   package func step() throws(VaultFailure) -> Bool {
+    if isDone { return true }
     let main = try vault.mainPages()
-    count = main.count
-    let end = min(next &+ Self.slicePages, count &+ 1)
     // Made only where it is needed, since it reads the whole log.
     var newest: PageReader?
-    while next < end {
+    for _ in 0..<Self.slicePages where next <= count {
       if !(try Self.isSound(next, main)) {
-        if newest == nil { newest = try vault.pages() }
-        guard let pages = newest else { break }
-        // What the last commit has cut off waits for a checkpoint.
+        let pages = if let newest { newest } else { try vault.pages() }
+        newest = pages
+        // A commit has cut off the rest since.
         count = min(count, pages.count)
         if next > count { break }
         if !(try Self.isSound(next, pages)) { damaged &+= 1 }
       }
       next &+= 1
     }
-    return next > count
+    if next <= count { return false }
+    let pages = if let newest { newest } else { try vault.pages() }
+    count = max(count, pages.count)
+    if next <= count { return false }
+    damaged &+= UInt64(clamping: pages.lostFrames)
+    isDone = true
+    return true
   }
 
   /// A page that the disk cannot read is damaged like one that does not decrypt.

@@ -6,6 +6,7 @@
 internal import Base
 internal import CSQLite
 internal import CSodium
+internal import Synchronization
 
 package final class PageReader {
   private let core: VaultCore
@@ -13,8 +14,10 @@ package final class PageReader {
   /// In which frame of the log a page lies.
   private var frames: [Int64: Int64] = [:]
   private var bound = [UInt8](repeating: 0, count: FileFormat.boundBytes)
-  /// Pages of the database.
+  /// Pages of the database, also those that are missing.
   package private(set) var count = 0
+  /// Frames that the last commit of an open file needs and that do not open.
+  private(set) var lostFrames: Int64 = 0
 
   init(_ core: VaultCore, logPath: String, readsOnly: Bool = false) throws(VaultFailure) {
     self.core = core
@@ -27,6 +30,8 @@ package final class PageReader {
     self.log = log
     try begin()
     if let committed = try readLog() { count = Int(clamping: committed) }
+    // What the last commit said of it may be lost.
+    if lostFrames > 0 { count = max(count, named()) }
   }
 
   /// Those of the main file alone.
@@ -43,6 +48,21 @@ package final class PageReader {
     }
     let pages = (try core.mainFile.size() &- Int64(FileFormat.pagesOffset))
     count = Int(clamping: max(0, pages) / Int64(FileFormat.pageBytes))
+    count = max(count, named())
+  }
+
+  /// Pages that page 1 names; 0 where it cannot be read.
+  private func named() -> Int {
+    do throws(VaultFailure) {
+      guard let first = try page(1) else { return 0 }
+      let named = unsafe first.withUnsafeBufferPointer { first in
+        unsafe first.baseAddress.map { unsafe FirstPage.count($0) } ?? 0
+      }
+      return Int(clamping: named)
+    } catch {
+      // Who reads the page is told.
+      return 0
+    }
   }
 
   /// The text of a page, without its reserved bytes; nil where it does not open.
@@ -80,8 +100,11 @@ package final class PageReader {
   // MARK: The log
 
   /// Finds the pages of all commits of the log; gives how many pages the database then has, or nil
-  /// where the log has no commit. docs/reference/file-format.md has the rules.
+  /// where the log has no commit. docs/reference/file-format.md has the rules. Up to the last
+  /// commit that this process has written a frame that does not open ends nothing.
   private func readLog() throws(VaultFailure) -> Int64? {
+    let last = core.committed.load(ordering: .acquiring)
+    lostFrames = last
     guard let log else { return nil }
     var header = try log.read(FileFormat.logHeaderUnitBytes, at: 0)
     guard header.count == FileFormat.logHeaderUnitBytes,
@@ -92,13 +115,19 @@ package final class PageReader {
     guard sum.isEqual(to: header[24..<32]) else { return nil }
     var waiting: [Int64: Int64] = [:]
     var committed: Int64?
-    var number: Int64 = 1
-    while let frame = try frame(number, in: log) {
+    lostFrames = 0
+    for number in 1...Int64.max {
+      let isNeeded = number <= last
+      guard let frame = try frame(number, in: log), frame[8..<16].elementsEqual(header[16..<24])
+      else {
+        if !isNeeded { break }
+        lostFrames &+= 1
+        continue
+      }
       let lead = frame.prefix(FileFormat.frameHeaderBytes)
-      guard Array(lead[8..<16]) == Array(header[16..<24]) else { break }
       sum.add(lead[0..<8])
       sum.add(frame[FileFormat.frameHeaderBytes...])
-      guard sum.isEqual(to: lead[16..<24]) else { break }
+      guard isNeeded || sum.isEqual(to: lead[16..<24]) else { break }
       waiting[Self.number(lead[0..<4])] = number
       let size = Self.number(lead[4..<8])
       if size != 0 {
@@ -106,8 +135,9 @@ package final class PageReader {
         waiting = [:]
         committed = size
       }
-      number &+= 1
     }
+    // The frame that ends the last commit is a lost one.
+    if lostFrames > 0 { frames.merge(waiting) { _, newer in newer } }
     return committed
   }
 

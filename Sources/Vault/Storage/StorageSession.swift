@@ -62,7 +62,7 @@ enum StorageFate: UInt8, AtomicRepresentable {
   /// Bytes of all that is kept under the name, as far as it can be asked.
   var bytes: UInt64 {
     var all: UInt64 = 0
-    for object in [StorageObject.main, .log] {
+    for object in [StorageObject.main, .log, .own] {
       var size: Int64 = 0
       if self.size(object, &size) == SQLITE_OK { all &+= UInt64(size) }
     }

@@ -2,6 +2,7 @@
 import Base
 import Foundation
 import ReferenceServer
+import TestSupport
 import Testing
 
 @testable import Engine
@@ -19,7 +20,8 @@ import Testing
   }
 
   private func world(
-    _ kind: Kind, _ folder: TrapsRestart.Folder, echoesClientIDs: Bool = true
+    _ kind: Kind, _ folder: TrapsRestart.Folder, echoesClientIDs: Bool = true,
+    on disk: FaultVFS? = nil
   ) throws -> World {
     var knobs = ServerKnobs()
     knobs.idempotentSends = kind.isIdempotent
@@ -32,7 +34,9 @@ import Testing
     if kind.isIdempotent { profile.idempotencyUs = 60_000_000 }
     if kind.scheme == .numbers { profile.capabilities.insert(.sequence) }
     if kind.scheme == .log { profile.keepsLog(refusesUnknown: true, namesEpoch: true) }
-    let world = try World(knobs: knobs, profile: profile, file: folder.file()).ticking()
+    let world = try World(knobs: knobs, profile: profile, file: folder.file()) {
+      $0.baseVFS = disk?.name
+    }.ticking()
     world.post(60)
     try world.connect()
     try world.run()
@@ -235,6 +239,36 @@ import Testing
     // What is not found is the user's to decide. In a log only its newest entries are looked at.
     let isFound = loss != .unsent && kind.scheme != .log
     #expect(standing == (isFound ? .done : .unknown))
+  }
+
+  /// Protects: what a full disk keeps from being put back is looked for as soon as something else
+  /// could be written.
+  @Test(arguments: Kind.all, [false, true])
+  func whatWaitedOutlivesAFullDisk(_ kind: Kind, _ isSent: Bool) throws {
+    let folder = try TrapsRestart.Folder()
+    let disk = FaultVFS()
+    let world = try world(kind, folder, on: disk)
+    guard case .path(let path, _, _, _) = world.config.file else { return }
+    world.client.close()
+    let older = try Data(contentsOf: URL(fileURLWithPath: path))
+    world.client = try Client.open(world.config)
+    let said = try world.say("hello")
+    let own = try Data(contentsOf: URL(fileURLWithPath: path + "-own"))
+    if isSent { try goOn(world) }
+    try world.client.disconnected()
+    world.client.close()
+    try older.write(to: URL(fileURLWithPath: path))
+    try own.write(to: URL(fileURLWithPath: path + "-own"))
+    world.advance(ms: 130_000)
+    world.server.forgetSends()
+    disk.fillDisk()
+    world.client = try Client.open(world.config)
+    #expect(throws: Failure.noOperation) { _ = try world.client.operation(said.operation) }
+    disk.fillDisk(false)
+    try goOn(world)
+    #expect(world.served() == (isSent ? ["hello"] : []))
+    let standing = try world.standing(said.operation)
+    #expect(standing == (isSent ? .done : .unknown))
   }
 
   /// Protects: closing ends a copy: nothing of it is left, and the file can be opened at once.

@@ -130,8 +130,11 @@ def _info(told: argparse.Namespace) -> int:
         stats, state = client.stats(), client.state()
         rows = [{"id": one.id, "title": one.title, "newest": _time(one.activity_us),
                  "unread": one.unread, "draft": bool(one.draft)} for one in _all(client)]
+        own = _own(told.file)
+        own_bytes = own.stat().st_size if own.exists() else 0
     facts = {
-        "library": version(), "bytes": stats.file_bytes, "conversations": stats.conversations,
+        "library": version(), "bytes": stats.file_bytes, "bytes of its -own file": own_bytes,
+        "conversations": stats.conversations,
         "messages": stats.messages, "deleted": stats.tombstones,
         "unreadable": stats.quarantined, "operations open": state.operations_open,
         "operations stuck": state.operations_stuck, "newest change": state.change_seq,
@@ -240,6 +243,10 @@ def _log(file: pathlib.Path) -> pathlib.Path:
     return pathlib.Path(f"{file}-wal")
 
 
+def _own(file: pathlib.Path) -> pathlib.Path:
+    return pathlib.Path(f"{file}-own")
+
+
 def _state(file: pathlib.Path) -> tuple[tuple[int, ...] | None, ...]:
     """What differs once a file or its log was written to."""
     states: list[tuple[int, ...] | None] = []
@@ -257,7 +264,7 @@ def _restore(told: argparse.Namespace) -> int:
     is decrypted, and nothing is written over."""
     if not told.backup.exists():
         raise Trouble(f"there is no file {told.backup}")
-    for file in (told.file, _log(told.file)):
+    for file in (told.file, _log(told.file), _own(told.file)):
         if file.exists():
             raise Trouble(f"{file} is there already: move it away first")
     # The library makes a file under that name first, and removes what has it.
