@@ -42,7 +42,10 @@ extension UnsafeMutablePointer where Pointee == tideline_file {
     unsafe clearHalves()
     // The log begins anew, so what was gathered is of a transaction that was taken back.
     unsafe pointee.batch_count = 0
-    unsafe UnitCipher.bind(bound, .logHeader, 0)
+    let begun = unsafe withVault { core in core.marks.begin() }
+    guard let begun else { return Code.writeFailed }
+    if begun.result != SQLITE_OK { return begun.result }
+    unsafe UnitCipher.bind(bound, .logHeader, Int64(bitPattern: begun.generation))
     unsafe UnitCipher.seal(bytes, FileFormat.logHeaderBytes, into: unit, bound: bound, key: key)
     return unsafe base.write(unit, Int32(FileFormat.logHeaderUnitBytes), at: 0)
   }
@@ -121,9 +124,14 @@ extension UnsafeMutablePointer where Pointee == tideline_file {
       from: page, count: FileFormat.pageTextBytes)
     unsafe pointee.batch_count = count &+ 1
     // The size of the database stands in the last frame of a commit and in no other.
-    let size = unsafe UnsafeRawPointer(header).loadUnaligned(fromByteOffset: 4, as: UInt32.self)
+    let size = unsafe Self.databaseSize(header)
     guard size != 0 || count &+ 1 == FileFormat.batchFrames else { return SQLITE_OK }
     return unsafe writeBatch()
+  }
+
+  @inline(__always)
+  private static func databaseSize(_ header: UnsafePointer<UInt8>) -> UInt32 {
+    unsafe UnsafeRawPointer(header).loadUnaligned(fromByteOffset: 4, as: UInt32.self)
   }
 
   /// Seals the frames that wait and writes them. They are gone also where that fails:
@@ -143,6 +151,8 @@ extension UnsafeMutablePointer where Pointee == tideline_file {
     guard let base = unsafe pointee.base, let bound = unsafe pointee.bound,
       let pageKey = unsafe pointee.page_key, let logKey = unsafe pointee.log_key
     else { return Code.writeFailed }
+    let last = unsafe frames + ((count - 1) * FileFormat.frameUnitBytes + FileFormat.frameLeadBytes)
+    let endsCommit = unsafe Self.databaseSize(last) != 0
     guard
       unsafe FrameSeal.seal(
         frames, count, from: number, bound: bound, pageKey: pageKey, logKey: logKey)
@@ -153,6 +163,9 @@ extension UnsafeMutablePointer where Pointee == tideline_file {
     if result == SQLITE_OK { unsafe startWrite(place(ofFrame: number), bytes) }
     _ = unsafe withVault { core in
       core.written.add(UInt64(count), ordering: .acquiringAndReleasing)
+      if endsCommit && result == SQLITE_OK {
+        core.marks.commit(UInt64(bitPattern: number &+ Int64(count) &- 1))
+      }
     }
     return result
   }

@@ -35,6 +35,7 @@ extension Failure {
     switch failure {
     case .notOurs: self = .notOurs
     case .damaged: self = .damaged
+    case .lost: self = .lost
     case .wrongKey: self = .key
     case .noSlot: self = .noSlot
     case .slotsFull: self = .tooLarge("all eight key slots are used; remove one, or change one")
