@@ -103,6 +103,8 @@ extension ClientConfig {
     target.othersEdit = profile.othersEdit || profile.isPlanted(.otherEditsCount)
     if !profile.isPlanted(.printedAnewIsAnother) { target.isSamePayload = isSameJSON }
     target.indexesLater = true
+    target.leastCommit = leastCommit
+    target.refusesLoss = refusesLoss
     return target
   }
 }
