@@ -442,7 +442,8 @@ enum {
   /// Marks messages of others read after `seen_ms` on screen: see #tl_window_show.
   TL_OPEN_AUTO_MARK_READ = 1u << 3,
   TL_OPEN_AUTO_MARK_DELIVERED = 1u << 4, ///< Marks messages of others delivered on arrival.
-  TL_OPEN_CATCH_UP_ALL = 1u << 5    ///< Starts #TL_SYNC_ALL on each connection.
+  TL_OPEN_CATCH_UP_ALL = 1u << 5,   ///< Starts #TL_SYNC_ALL on each connection.
+  TL_OPEN_FRESH = 1u << 6 ///< Refuses a file that lacks commits (#TL_E_DAMAGED).
 };
 
 /// How to open a client. Each hook may be NULL; its `_drop` releases its `_context`.
@@ -479,6 +480,7 @@ typedef struct tl_client_config {
   tl_drop_hook choose_drop;
   tl_view device; ///< The server's name of this login, max 512 bytes, new after each login. Needed
                   ///< with #TL_IDEMPOTENCY_DEVICE.
+  uint64_t commit_seq; ///< The greatest of #tl_state that the host has kept; 0: none.
 } tl_client_config;
 
 /** Opens or creates a client's file.
@@ -530,8 +532,8 @@ TL_API TL_CHECK tl_status tl_client_release(tl_client *client);
 
     It never waits: #TL_E_LOCKED costs some system calls. Numbers of syncs, rows and changes go on.
     The change feed and the next poll of each window, list and items have what others changed.
-    Report the next connection by #tl_client_connected. An older copy that has got as many commits
-    since is not told from the file: put none back while a client may take it again.
+    Report the next connection by #tl_client_connected. An older copy with as many commits is not
+    noticed.
     @return #TL_NONE (not given up), #TL_E_LOCKED, #TL_E_MISMATCH (another file, or an older copy),
         #TL_E_NOT_FOUND, #TL_E_NOT_OURS, #TL_E_TOO_NEW, #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status tl_client_reacquire(tl_client *client);
@@ -648,6 +650,12 @@ enum {
   TL_PHASE_UP_TO_DATE = 2   ///< Nothing is under way but what waits for the user.
 };
 
+/// Commits are missing since the opening; #TL_OPEN_FRESH refuses instead.
+enum {
+  TL_STATE_LOG_LOST = 1u << 0, ///< The log was removed, cut or replaced.
+  TL_STATE_OLDER = 1u << 1     ///< The file was older than `commit_seq` of #tl_client_config.
+};
+
 typedef struct tl_state {
   uint32_t struct_size;
   tl_phase phase;
@@ -662,6 +670,9 @@ typedef struct tl_state {
   uint32_t operations_open;    ///< Operations queued or in flight, without marks.
   uint32_t operations_stuck; ///< Unknown or refused: the user decides. One with #TL_WAIT_CHECK is
                              ///< looked for first and may be sent by itself.
+  uint64_t commit_seq;         ///< Newest commit known to survive a power cut, or 0.
+  uint32_t flags;
+  uint32_t reserved;
 } tl_state;
 
 /** Reads the client's overall state.

@@ -69,7 +69,7 @@ extension Failure {
     case .noSlot: ABI.status(TL_E_NO_SLOT)
     case .code: ABI.status(TL_E_CODE)
     case .tooNew: ABI.status(TL_E_TOO_NEW)
-    case .damaged: ABI.status(TL_E_DAMAGED)
+    case .damaged, .lost: ABI.status(TL_E_DAMAGED)
     case .locked: ABI.status(TL_E_LOCKED)
     case .notOurs: ABI.status(TL_E_NOT_OURS)
     case .frame: ABI.status(TL_E_FRAME)

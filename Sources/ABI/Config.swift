@@ -56,7 +56,7 @@ private func opened(_ config: tl_client_config, _ hooks: Hooks) throws(Failure) 
 
 private let knownFlags = UInt32(
   TL_OPEN_MEMORY | TL_OPEN_EXISTING | TL_OPEN_STRICT | TL_OPEN_AUTO_MARK_READ
-    | TL_OPEN_AUTO_MARK_DELIVERED | TL_OPEN_CATCH_UP_ALL)
+    | TL_OPEN_AUTO_MARK_DELIVERED | TL_OPEN_CATCH_UP_ALL | TL_OPEN_FRESH)
 
 private func has(_ flags: UInt32, _ flag: Int) -> Bool {
   flags & UInt32(truncatingIfNeeded: flag) != 0
@@ -101,6 +101,8 @@ extension ClientConfig {
     autoMarkRead = has(flags, TL_OPEN_AUTO_MARK_READ)
     autoMarkDelivered = has(flags, TL_OPEN_AUTO_MARK_DELIVERED)
     catchesUpAll = has(flags, TL_OPEN_CATCH_UP_ALL)
+    refusesLoss = has(flags, TL_OPEN_FRESH)
+    leastCommit = unsafe config.commit_seq
     seenMs = Int64(
       try unsafe count(
         config.seen_ms, zero: 1_000, atMost: Limits.seenMsMax, "seen_ms is over 3,600,000"))
@@ -116,7 +118,9 @@ extension ClientConfig.File {
     if has(flags, TL_OPEN_MEMORY) {
       guard path.isEmpty else { throw .invalid("path is not empty, and memory has none") }
       guard unsafe config.storage == nil else { throw .invalid("storage, and memory has none") }
-      guard !has(flags, TL_OPEN_EXISTING) else { throw .invalid("nothing exists in memory") }
+      guard unsafe !has(flags, TL_OPEN_EXISTING | TL_OPEN_FRESH) && config.commit_seq == 0 else {
+        throw .invalid("nothing exists in memory")
+      }
       self = .memory
       return
     }

@@ -212,6 +212,8 @@ extension tl_window_status {
 
 extension tl_state {
   init(_ state: ClientState) {
+    let lost = state.isLogLost ? UInt32(truncatingIfNeeded: TL_STATE_LOG_LOST) : 0
+    let older = state.isOlder ? UInt32(truncatingIfNeeded: TL_STATE_OLDER) : 0
     self.init(
       struct_size: 0, phase: state.phase.rawValue, syncs_left: UInt32(clamping: state.syncsLeft),
       requests_in_flight: UInt32(clamping: state.requestsInFlight),
@@ -221,7 +223,8 @@ extension tl_state {
       replies_owed: UInt32(clamping: state.repliesOwed),
       change_seq: state.changeSeq, as_of_us: state.asOfUs,
       operations_open: UInt32(clamping: state.operationsOpen),
-      operations_stuck: UInt32(clamping: state.operationsStuck))
+      operations_stuck: UInt32(clamping: state.operationsStuck), commit_seq: state.commitSeq,
+      flags: lost | older, reserved: 0)
   }
 }
 

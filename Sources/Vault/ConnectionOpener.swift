@@ -22,7 +22,7 @@ struct ConnectionOpener {
 
   /// Reads the log and becomes the writer, unless `accept` refuses what was found.
   func openWriter(
-    _ accept: () throws(VaultFailure) -> Void
+    _ accept: (OpaquePointer) throws(VaultFailure) -> Void
   ) throws(VaultFailure) -> OpaquePointer {
     let connection = try unsafe open(writer: true)
     do throws(VaultFailure) {
@@ -40,13 +40,28 @@ struct ConnectionOpener {
         SELECT count(*) FROM sqlite_schema;
         """)
       guard try unsafe isInLogMode(connection) else { throw .damaged }
-      try accept()
+      unsafe try accept(connection)
       try unsafe set(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)
       return unsafe connection
     } catch {
       unsafe sqlite3_close_v2(connection)
       throw error
     }
+  }
+
+  /// Committed frames of the log, as the header of SQLite's index of it says: byte 12 is 1 once it
+  /// was made, and they are at 16.
+  static func logFrames(_ connection: OpaquePointer) -> UInt64 {
+    var file: SQLiteFile?
+    var index: UnsafeMutableRawPointer?
+    let isOpen = unsafe sqlite3_file_control(
+      connection, "main", SQLITE_FCNTL_FILE_POINTER, &file)
+    guard isOpen == SQLITE_OK, let base = unsafe baseFile(file),
+      let call = unsafe base.pointee.pMethods?.pointee.xShmMap,
+      unsafe call(base, 0, 32_768, 0, &index) == SQLITE_OK, let index = unsafe index,
+      unsafe index.load(fromByteOffset: 12, as: UInt8.self) != 0
+    else { return 0 }
+    return UInt64(unsafe index.load(fromByteOffset: 16, as: UInt32.self))
   }
 
   /// Closes a writer and leaves its log as it is.

@@ -63,6 +63,8 @@ enum UnitKind: UInt32 {
   case page = 0x50
   /// `H`: the header of the log.
   case logHeader = 0x48
+  /// `M`: a mark of the log, in a copy of the header.
+  case mark = 0x4D
   /// `O`: a frame of own work.
   case own = 0x4F
 }
@@ -71,8 +73,8 @@ enum UnitKind: UInt32 {
 enum HeaderFlag {
   /// Page 1 was written: a file without it has been cut.
   static let initialized: UInt32 = 1
-  /// The log holds frames that the main file does not.
-  static let logExpected: UInt32 = 2
+  /// Each copy of the header has had a mark of the log since the file was made.
+  static let marked: UInt32 = 2
   /// The pages carry back pointers, so that the file can shrink bit by bit.
   static let incrementalVacuum: UInt32 = 4
   /// The file is a copy that no client has opened yet.

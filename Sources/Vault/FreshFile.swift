@@ -29,7 +29,7 @@ internal import Synchronization
     let (file, hold) = try unsafe HeaderFile.claimed(base, name)
     core = unsafe VaultCore(
       base: base,
-      opened: HeaderFile.Opened(header: header, keys: original.keys, broken: nil),
+      opened: HeaderFile.Opened(header: header, keys: original.keys),
       mainFile: file, hold: hold)
     number = Registry.add(core)
     do throws(VaultFailure) {
@@ -41,7 +41,7 @@ internal import Synchronization
         flags: header.flags, fileId: header.fileId, keys: original.keys)
       try file.write(first, at: Int64(FileFormat.pagesOffset))
       let opener = ConnectionOpener(path: name, vfsName: vfsName, number: number)
-      unsafe writer = try opener.openWriter { () throws(VaultFailure) in }
+      unsafe writer = try opener.openWriter { (_) throws(VaultFailure) in }
     } catch {
       end()
       throw error
@@ -62,7 +62,7 @@ internal import Synchronization
     guard let header = original.copies.current else { throw .io(SQLITE_MISUSE) }
     guard try FileStatus(path: name + "-wal") == .missing else { throw .io(SQLITE_IOERR) }
     let copy = header.ofCopy(core.keys)
-    for place in HeaderFile.places { try core.mainFile.write(copy.bytes, at: place) }
+    for copy in copy.copies(core.keys) { try core.mainFile.write(copy.bytes, at: copy.place) }
     try core.mainFile.sync()
     if core.mainFile.hasMoved { throw .io(SQLITE_IOERR) }
     try VaultCopy.mustBeFree(path)

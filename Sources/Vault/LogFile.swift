@@ -175,17 +175,38 @@ extension UnsafeMutablePointer where Pointee == tideline_file {
       let bound = unsafe pointee.bound, let key = unsafe pointee.log_key
     else { return Code.readFailed }
     let result = unsafe base.read(unit, Int32(FileFormat.logHeaderUnitBytes), at: 0)
-    unsafe UnitCipher.bind(bound, .logHeader, 0)
-    guard result == SQLITE_OK,
-      unsafe UnitCipher.open(unit, FileFormat.logHeaderBytes, into: unit, bound: bound, key: key)
-    else {
+    var header = [UInt8](repeating: 0, count: FileFormat.logHeaderUnitBytes)
+    for place in header.indices { header[place] = unsafe unit[place] }
+    guard result == SQLITE_OK, unsafe openHeader(&header, bound: bound, key: key) else {
       unsafe out.initializeMemory(as: UInt8.self, repeating: 0, count: count)
       if result != SQLITE_OK { return result }
       if count < FileFormat.logHeaderBytes { return Code.badData }
       return unsafe rejectFrames(from: 0)
     }
-    unsafe out.copyMemory(from: unit + offset, byteCount: count)
+    unsafe header.withUnsafeBytes { header in
+      guard let header = header.baseAddress else { return }
+      unsafe out.copyMemory(from: header + offset, byteCount: count)
+    }
     return SQLITE_OK
+  }
+
+  /// Opens the header as that of the log that belongs to the file.
+  private func openHeader(
+    _ header: inout [UInt8], bound: UnsafeMutablePointer<UInt8>, key: UnsafePointer<UInt8>
+  ) -> Bool {
+    unsafe withVault { core in
+      guard let generation = unsafe core.openHeader(&header, bound: bound, key: key) else {
+        return false
+      }
+      let needed = core.marks.framesNeeded(of: generation)
+      var number: UInt64 = 0
+      while number < needed {
+        number &+= 1
+        if unsafe readFrame(Int64(clamping: number)) != SQLITE_OK { return false }
+      }
+      core.marks.found(generation)
+      return true
+    } ?? false
   }
 
   /// Ends the log before `number` (0: before its header) and counts what is lost
@@ -217,5 +238,24 @@ extension UnsafeMutablePointer where Pointee == tideline_file {
       next &+= 1
     }
     return max(1, lost)
+  }
+}
+
+extension VaultCore {
+  /// Opens a header of the log in its place; gives the generation that it was sealed with.
+  func openHeader(
+    _ header: inout [UInt8], bound: UnsafeMutablePointer<UInt8>, key: UnsafePointer<UInt8>
+  ) -> UInt64? {
+    guard header.count == FileFormat.logHeaderUnitBytes else { return nil }
+    return unsafe header.withUnsafeMutableBufferPointer { header in
+      guard let unit = header.baseAddress else { return nil }
+      let count = FileFormat.logHeaderBytes
+      return marks.generations.first { generation in
+        unsafe UnitCipher.bind(bound, .logHeader, Int64(bitPattern: generation))
+        // A try in vain would empty it.
+        guard unsafe UnitCipher.isSound(unit, count, bound: bound, key: key) else { return false }
+        return unsafe UnitCipher.open(unit, count, into: unit, bound: bound, key: key)
+      }
+    }
   }
 }

@@ -15,9 +15,7 @@ enum MainMethods {
     unsafe table.pointee.xRead = readMain
     unsafe table.pointee.xWrite = writeMain
     unsafe table.pointee.xTruncate = truncateMain
-    unsafe table.pointee.xSync = { file, flags in
-      unsafe baseFile(file)?.sync(flags) ?? Code.syncFailed
-    }
+    unsafe table.pointee.xSync = { unsafe syncMain($0, $1) }
     unsafe table.pointee.xFileSize = sizeOfMain
     return unsafe table
   }()
@@ -41,6 +39,21 @@ private func closeMain(_ file: SQLiteFile?) -> Int32 {
   }
   unsafe own.detach()
   return result
+}
+
+/// SQLite syncs the file only once a checkpoint has brought all of the log to it.
+private func syncMain(_ file: SQLiteFile?, _ flags: Int32) -> Int32 {
+  guard let own = unsafe vaultFile(file), let base = unsafe own.pointee.base else {
+    return Code.syncFailed
+  }
+  guard unsafe own.pointee.writer != 0 else { return unsafe base.sync(flags) }
+  return unsafe own.withVault { core in
+    let marked = core.marks.copyingEnds()
+    if marked != SQLITE_OK { return marked }
+    let result = unsafe base.sync(flags)
+    if result == SQLITE_OK { core.marks.mainFileSynced() }
+    return result
+  } ?? Code.syncFailed
 }
 
 private func sizeOfMain(_ file: SQLiteFile?, _ out: UnsafeMutablePointer<Int64>?) -> Int32 {

@@ -31,6 +31,8 @@ internal import Synchronization
   private let contents: Lock<Contents>
   /// Kept for after the end, when the files are closed.
   private let rejected: UInt32
+  /// Commits that were on disk are missing: the log is, or its end.
+  package let isLogLost: Bool
   /// There was no file before.
   package let isMade: Bool
   /// The opening of a name on a storage of the host's.
@@ -49,6 +51,7 @@ internal import Synchronization
     unsafe self.base = base
     self.vfsName = vfsName
     rejected = core.rejected.load(ordering: .acquiring)
+    isLogLost = core.marks.isLost
     unsafe contents = Lock(
       Contents(core: core, number: number, writer: writer, repair: repair))
   }
@@ -70,7 +73,9 @@ internal import Synchronization
     do throws(VaultFailure) {
       let connection = ConnectionOpener(
         path: repair.path, vfsName: found.vfsName, number: number)
-      let writer = unsafe try connection.openWriter { () throws(VaultFailure) in
+      let writer = unsafe try connection.openWriter { (writer) throws(VaultFailure) in
+        let frames = unsafe ConnectionOpener.logFrames(writer)
+        try core.judgeLog(frames, refusesLoss: config.refusesLoss)
         if config.strict && core.rejected.load(ordering: .acquiring) > 0 { throw .damaged }
       }
       let vault = unsafe Vault(
@@ -92,6 +97,7 @@ internal import Synchronization
       defer { state.repair = nil }
       return state.repair
     }
+    core?.marks.activate()
     if let repair { unsafe repair.run(base) }
   }
 
@@ -134,7 +140,7 @@ internal import Synchronization
     if let ready = unsafe ready { return unsafe ready }
     let connection = ConnectionOpener(path: path, vfsName: vfsName, number: number)
     switch role {
-    case .writer: return try unsafe connection.openWriter { () throws(VaultFailure) in }
+    case .writer: return try unsafe connection.openWriter { (_) throws(VaultFailure) in }
     case .reader: return try unsafe connection.openReader()
     }
   }
@@ -192,6 +198,9 @@ internal import Synchronization
     let result = core.syncLog()
     if result != SQLITE_OK { throw Vault.failure(fromSQLite: result) ?? .io(result) }
   }
+
+  /// All that was committed is known to be on disk.
+  package var isAllSynced: Bool { core?.isAllSynced ?? false }
 
   /// Tells contents of this file apart (SipHash-2-4 under a key of the file): who does not have
   /// the key can make no two that are taken for one. 0 after the end.

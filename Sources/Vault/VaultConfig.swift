@@ -11,6 +11,8 @@ package enum VaultFailure: Error, Equatable, Sendable {
   case notOurs
   /// Stored bytes were changed or lost.
   case damaged
+  /// Commits are missing that were on disk.
+  case lost
   /// No key slot opens with this key.
   case wrongKey
   /// No key slot is of the key's kind and of figures that this version takes.
@@ -59,6 +61,8 @@ package struct VaultConfig: Sendable {
   package var create: Bool
   /// Refuse a file whose log has a rejected tail.
   package var strict: Bool
+  /// Refuse a file that lacks commits that were on disk.
+  package var refusesLoss = false
   /// Pages are read one by one and nothing is written: they may all lie in the log, and the right
   /// to read the two files is enough.
   var readsOnly = false

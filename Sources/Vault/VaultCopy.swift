@@ -56,7 +56,7 @@ internal import Glibc
     let (file, hold) = try unsafe HeaderFile.claimed(place.base, name)
     let core = unsafe VaultCore(
       base: place.base,
-      opened: HeaderFile.Opened(header: header, keys: original.keys, broken: nil),
+      opened: HeaderFile.Opened(header: header, keys: original.keys),
       mainFile: file, hold: hold, isCopy: true)
     try state.withLock { (state) throws(VaultFailure) in
       state.original = original
@@ -159,7 +159,7 @@ internal import Glibc
       throw .io(SQLITE_MISUSE)
     }
     let copy = header.ofCopy(core.keys)
-    for place in HeaderFile.places { try core.mainFile.write(copy.bytes, at: place) }
+    for copy in copy.copies(core.keys) { try core.mainFile.write(copy.bytes, at: copy.place) }
     try core.mainFile.sync()
     return header.sequence
   }

@@ -26,6 +26,7 @@ enum FileHold: Sendable {
   let flags: UInt32
   let mainFile: BaseFile
   let copies: HeaderCopies
+  let marks: LogMarks
   let hold: FileHold
 
   /// Frames written to the log, and how many of them are known to be on disk.
@@ -60,6 +61,8 @@ enum FileHold: Sendable {
     flags = opened.header.flags
     self.mainFile = mainFile
     copies = HeaderCopies(mainFile, opened)
+    let isFile = if case .file = hold { true } else { false }
+    marks = LogMarks(copies, opened, countsFrames: isFile)
     self.hold = hold
     self.isCopy = isCopy
   }
@@ -69,6 +72,40 @@ enum FileHold: Sendable {
       StorageVFS.remove(session)
       session.end()
     }
+  }
+
+  /// Compares what was found of the log with what the file says of it.
+  func judgeLog(_ frames: UInt64, refusesLoss: Bool) throws(VaultFailure) {
+    if frames == 0 { readLogHeader() }
+    switch marks.judge(frames) {
+    case .whole:
+      // SQLite begins a log only once the main file has all of the one before, and is synced.
+      if frames == 0 { isInherited.store(false, ordering: .releasing) }
+    case .damaged: throw .damaged
+    case .lost:
+      if refusesLoss { throw .lost }
+      // A log that is not there at all has no frames to count.
+      rejected.max(1, ordering: .acquiringAndReleasing)
+    }
+  }
+
+  /// SQLite does not read the header of a log that has no frames.
+  private func readLogHeader() {
+    var header = [UInt8](repeating: 0, count: FileFormat.logHeaderUnitBytes)
+    var bound = [UInt8](repeating: 0, count: FileFormat.boundBytes)
+    let result = unsafe log.withLock { file -> Int32 in
+      unsafe header.withUnsafeMutableBytes { room in
+        guard let file = unsafe file, let room = room.baseAddress else { return Code.readFailed }
+        return unsafe file.read(room, Int32(FileFormat.logHeaderUnitBytes), at: 0)
+      }
+    }
+    guard result == SQLITE_OK else { return }
+    let generation = unsafe bound.withUnsafeMutableBufferPointer { bound -> UInt64? in
+      guard let bound = bound.baseAddress else { return nil }
+      unsafe UnitCipher.bind(bound, fileId: fileId)
+      return unsafe openHeader(&header, bound: bound, key: keys.log)
+    }
+    if let generation { marks.found(generation) }
   }
 
   /// Brings every frame written so far to disk. Cheap when all of them are.
@@ -93,8 +130,10 @@ enum FileHold: Sendable {
   /// Syncs the log and remembers how far it is on disk.
   func syncLogFile(_ file: SQLiteFile, _ flags: Int32) -> Int32 {
     let target = written.load(ordering: .acquiring)
+    let reached = marks.reached
     let result = unsafe file.sync(flags)
     if result == SQLITE_OK {
+      marks.synced(reached)
       synced.max(target, ordering: .acquiringAndReleasing)
       isInherited.store(false, ordering: .releasing)
     } else {

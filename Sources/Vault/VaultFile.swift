@@ -173,7 +173,10 @@ private func fileControl(
   case SQLITE_FCNTL_CKPT_START, SQLITE_FCNTL_CKPT_DONE:
     if let own = unsafe vaultFile(file), unsafe own.pointee.writer != 0 {
       let begins = operation == SQLITE_FCNTL_CKPT_START
-      _ = unsafe own.withVault { core in core.copying.store(begins, ordering: .relaxed) }
+      _ = unsafe own.withVault { core in
+        core.copying.store(begins, ordering: .relaxed)
+        if begins { core.marks.copyingBegins() }
+      }
     }
     return unsafe baseFile(file)?.control(operation, argument) ?? SQLITE_NOTFOUND
   case SQLITE_FCNTL_PRAGMA:

@@ -1,12 +1,12 @@
 """Calls of the functions that add, remove and list keys; they are added to those of statuses."""
 
-import hashlib
 import pathlib
 
 from tideline import _library as c
 
 from statuses import call, connected, empty, gives
 from status_world import MARK
+from support import header_sum
 from statuses_find import on_client
 from statuses_free import existing, opens
 
@@ -122,8 +122,7 @@ def later(w):
     data = bytearray(path.read_bytes())
     for copy in (0, 4_096):
         data[copy + 8] = 2
-        data[copy + 4_064:copy + 4_096] = hashlib.blake2b(
-            data[copy:copy + 4_064], digest_size=32).digest()
+        data[copy + 4_064:copy + 4_096] = header_sum(data[copy:copy + 4_064])
     path.write_bytes(data)
 
 

@@ -1,6 +1,5 @@
 """Backups from Python: a copy beside writes, a process that is killed, and what is refused."""
 
-import hashlib
 import json
 import pathlib
 import signal
@@ -11,7 +10,7 @@ import unittest
 
 import tideline
 
-from support import KEY, Server, take
+from support import KEY, Server, header_sum, take
 from test_import import finish, lines, message
 
 
@@ -235,8 +234,7 @@ class OwnWork(unittest.TestCase):
         changed = bytearray(self.file.read_bytes())
         for place in (0, 4_096):
             changed[place + 64:place + 4_064] = bytes(4_000)
-            changed[place + 4_064:place + 4_096] = hashlib.blake2b(
-                changed[place:place + 4_064], digest_size=32).digest()
+            changed[place + 4_064:place + 4_096] = header_sum(changed[place:place + 4_064])
         self.file.write_bytes(changed)
         self.assertTrue(own.exists())
         with self.open() as client:

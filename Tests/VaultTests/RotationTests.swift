@@ -177,7 +177,7 @@ struct RotationTests {
       vault.close()
       disk.revive()
       guard wasKilled else { break }
-      #expect(FileManager.default.fileExists(atPath: place.path("cache.db-new")) || write < 3)
+      #expect(FileManager.default.fileExists(atPath: place.path("cache.db-new")) || write < 5)
       #expect(try content(place.path) == expectedRows(0..<210), "write \(write)")
       #expect(place.names == ["cache.db"], "write \(write)")
       ends.append(id(place.path) != old)
@@ -410,7 +410,7 @@ struct RotationTests {
 
   /// The same file as earlier versions made it: slot 0 wraps directly, and nothing lies behind the
   /// slots.
-  private func olden(_ file: [UInt8]) -> [UInt8] {
+  func olden(_ file: [UInt8]) -> [UInt8] {
     func blake(_ message: [UInt8], _ key: [UInt8] = []) -> [UInt8] {
       var out = [UInt8](repeating: 0, count: 32)
       crypto_generichash(&out, 32, message, UInt64(message.count), key, key.count)
@@ -435,6 +435,7 @@ struct RotationTests {
       &wrapped, nil, data, 32, bound, UInt64(bound.count), nil, Array(header[96..<120]), slotKey)
     header.replaceSubrange(120..<168, with: wrapped)
     for place in 1344..<4000 { header[place] = 0 }
+    header[44] &= ~2
     var sumKey = [UInt8](repeating: 0, count: 32)
     crypto_kdf_derive_from_key(&sumKey, 32, 3, "tl-vault", data)
     header.replaceSubrange(4000..<4032, with: blake(Array(header[..<4000]), sumKey))
@@ -492,9 +493,4 @@ struct RotationTests {
     writer.close()
     vault.close()
   }
-}
-
-private func inodeOf(_ path: String) -> UInt64 {
-  var status = stat()
-  return stat(path, &status) == 0 ? UInt64(status.st_ino) : 0
 }

@@ -140,7 +140,8 @@ struct SecrecyTests {
     var copies = 0
     for event in fault.events {
       guard case .write(_, let bytes) = event.change else { continue }
-      if event.kind == .main {
+      // A mark of the log has 72 bytes, as its header.
+      if event.kind == .main && bytes.count != 72 {
         let nonce = Array(bytes.suffix(40).prefix(24))
         // A checkpoint seals nothing: it writes what the log had.
         let isCopy = sealed[nonce] == bytes

@@ -101,7 +101,7 @@ struct WipeTests {
   private func resum(_ file: inout [UInt8], copy: Int) {
     let start = copy * 4096
     var sum = [UInt8](repeating: 0, count: 32)
-    crypto_generichash(&sum, 32, Array(file[start..<start + 4064]), 4064, nil, 0)
+    crypto_generichash(&sum, 32, unmarked(file[start..<start + 4064]), 4064, nil, 0)
     file.replaceSubrange(start + 4064..<start + 4096, with: sum)
   }
 
@@ -146,14 +146,14 @@ struct WipeTests {
         try made(place)
         var file = contents(place.path)
         let start = emptied * 4096
-        for at in 64..<4064 { file[start + at] = 0 }
+        for at in 64..<4064 where !(2048..<2120).contains(at) { file[start + at] = 0 }
         resum(&file, copy: emptied)
         if isDamaged { file[4096 - start + 100] ^= 1 }
         store(file, place.path)
         #expect(try rows(place) == (isDamaged ? nil : expectedRows(0..<10)))
         if isDamaged { continue }
         let bytes = contents(place.path)
-        #expect(bytes[..<4096] == bytes[4096..<8192])
+        #expect(unmarked(bytes[..<4096]) == unmarked(bytes[4096..<8192]))
       }
     }
   }

@@ -31,8 +31,13 @@ def blake(data, key=b"", **more):
     return hashlib.blake2b(data, digest_size=32, key=key, **more).digest()
 
 
+def unmarked(copy):
+    """A copy of the header as its sums count it."""
+    return copy[:2048] + bytes(72) + copy[2120:]
+
+
 def is_sound(copy):
-    return copy[:8] == b"TIDELINE" and blake(copy[:4064]) == copy[4064:4096]
+    return copy[:8] == b"TIDELINE" and blake(unmarked(copy)[:4064]) == copy[4064:4096]
 
 
 def times(a, b):
@@ -120,6 +125,28 @@ class Units:
         return None if failed or out.raw[:8] != struct.pack("<Q", number) else out.raw[8:]
 
 
+class Mark:
+    """What the file says of its log: that of the newest generation."""
+
+    def __init__(self, units, copies, flags):
+        found = [units.open(copy[2048:2120], 2, 0x4D, place) for place, copy in enumerate(copies)]
+        marks = [struct.unpack("<QQQQ", text) for text in found if text]
+        self.is_half = bool(flags & 2) and len(marks) == 1
+        if flags & 2 and not marks:
+            raise SystemExit("damaged marks")
+        self.generation, self.frames, self.copied, self.state = max(marks, default=(0, 0, 0, 2))
+
+    @property
+    def generations(self):
+        return [self.generation] + [self.generation + 1] * (self.state == 2)
+
+    def is_lost(self, generation, frames):
+        """Whether the log, of a generation or None, lacks what was on disk."""
+        if self.state == 2:
+            return self.is_half and generation != self.generation + 1
+        return generation != self.generation or frames < self.frames
+
+
 def checksum(state, data, order):
     first, second = state
     words = struct.unpack(order + "%dI" % (len(data) // 4), data)
@@ -129,16 +156,25 @@ def checksum(state, data, order):
     return first, second
 
 
-def log_pages(units, log):
-    """The pages that the log holds, and the size of the database after it."""
-    header = units.open(log[:72], 2, 0x48, 0) if len(log) >= 72 else None
-    if header is None:
-        return {}, None
+def log_pages(units, mark, log):
+    """The pages that the log holds, the size of the database after it, and whether it has lost
+    commits."""
+    opened = [(units.open(log[:72], 2, 0x48, generation), generation)
+              for generation in mark.generations if len(log) >= 72]
+    header, generation = next(((text, of) for text, of in opened if text), (None, None))
+    pages, size, frames = read_log(units, header, log) if header else ({}, None, 0)
+    if mark.state == 2 and generation == mark.generation and frames < mark.copied:
+        pages, size = {}, None
+    return pages, size, mark.is_lost(generation, frames)
+
+
+def read_log(units, header, log):
+    """The pages of a log, the size of the database after it, and how many frames count."""
     order = ">" if struct.unpack(">I", header[:4])[0] & 1 else "<"
     state = checksum((0, 0), header[:24], order)
     if state != struct.unpack(">II", header[24:32]):
-        return {}, None
-    waiting, pages, size = {}, {}, None
+        return {}, None, 0
+    waiting, pages, size, frames = {}, {}, None, 0
     for number in range(1, (len(log) - 72) // FRAME + 1):
         start = 72 + (number - 1) * FRAME
         frame = log[start:start + FRAME]
@@ -156,8 +192,8 @@ def log_pages(units, log):
         waiting[place] = page
         if commit:
             pages.update(waiting)
-            waiting, size = {}, commit
-    return pages, size
+            waiting, size, frames = {}, commit, number
+    return pages, size, frames
 
 
 def own_texts(units, data):
@@ -195,13 +231,15 @@ def main():
     if not any(header[64:4064]):
         raise SystemExit("no file")
     units = Units(header, data_key(header, kind, key))
-    if blake(header[:4000], units.keys[3]) + bytes(32) != header[4000:4064]:
+    if blake(unmarked(header)[:4000], units.keys[3]) + bytes(32) != header[4000:4064]:
         raise SystemExit("damaged header")
     if path.endswith("-own"):
         with open(target, "wb") as out:
             out.writelines(own_texts(units, data))
         return
-    changed, size = log_pages(units, log)
+    flags, = struct.unpack_from("<I", header, 44)
+    mark = Mark(units, (data[:4096], data[4096:8192]), flags)
+    changed, size, is_lost = log_pages(units, mark, log)
     count = size or (len(data) - 8192) // PAGE
     with open(target, "wb") as out:
         for number in range(1, count + 1):
@@ -216,7 +254,8 @@ def main():
                 # A file without a log beside it is read in the other mode.
                 page = page[:18] + b"\x01\x01" + page[20:]
             out.write(page)
-    print("%d pages, %d from the log" % (count, len(changed)))
+    lost = ", lost commits" if is_lost else ""
+    print("%d pages, %d from the log%s" % (count, len(changed), lost))
 
 
 if __name__ == "__main__":

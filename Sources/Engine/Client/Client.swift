@@ -37,12 +37,15 @@ package final class Client: Sendable {
     guard let signal = EventSignal() else { throw .noDescriptor }
     do throws(StoreFailure) {
       let store = try MessageStore.open(config.storeConfig, isTentative: true)
-      if store.rejectedFrames > 0 {
+      if store.isLogLost {
+        config.log?(.warn, "the log was missing, cut or another one: commits are lost")
+      } else if store.rejectedFrames > 0 {
         config.log?(.warn, "the end of the log was rejected; what it held is fetched again")
       }
       if store.lacksOwnWork {
         config.log?(.warn, "own work of the -own file waits for room to be put back")
       }
+      if store.isOlder { config.log?(.warn, "the file is older than the host knows") }
       do throws(StoreFailure) {
         let core = Core(
           in: store, engine: try SyncEngine(CoreConfig(config), in: store), signal: signal)
@@ -254,6 +257,8 @@ package final class Client: Sendable {
       let counts = try engine.countStored()
       state.readsPending = counts.readsPending
       state.changeSeq = counts.changeSeq
+      state.commitSeq = store.syncedCommit
+      (state.isLogLost, state.isOlder) = (store.isLogLost, store.isOlder)
       state.repliesOwed = max(0, counts.pendingReplies - engine.acknowledgements.settled.count)
       for operation in engine.outbox.open {
         switch operation.state {

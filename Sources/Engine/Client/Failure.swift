@@ -24,6 +24,8 @@ package enum Failure: Error, Equatable, Sendable {
   case code
   case tooNew(StaticText)
   case damaged
+  /// The file lacks commits that it had.
+  case lost
   case locked
   case notOurs
   case frame(StaticText)
@@ -80,6 +82,7 @@ extension Failure {
     case .noSlot: "the file has no key slot of this kind; tl_keys_read names its kinds"
     case .code: "the recovery code has a typing error; compare it with the printed one"
     case .damaged: "stored bytes were changed or lost"
+    case .lost: "the file lacks commits that it had; it is an older one, or its log is"
     case .locked: "the file is open elsewhere"
     case .notOurs: "the file is not a Tideline file"
     case .offline: "there is no connection to the server"

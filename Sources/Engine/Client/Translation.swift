@@ -35,6 +35,7 @@ extension Failure {
     switch failure {
     case .notOurs: self = .notOurs
     case .damaged: self = .damaged
+    case .lost: self = .lost
     case .wrongKey: self = .key
     case .noSlot: self = .noSlot
     case .slotsFull: self = .tooLarge("all eight key slots are used; remove one, or change one")
@@ -102,6 +103,8 @@ extension ClientConfig {
     target.othersEdit = profile.othersEdit || profile.isPlanted(.otherEditsCount)
     if !profile.isPlanted(.printedAnewIsAnother) { target.isSamePayload = isSameJSON }
     target.indexesLater = true
+    target.leastCommit = leastCommit
+    target.refusesLoss = refusesLoss
     return target
   }
 }

@@ -127,6 +127,10 @@ package struct ClientConfig: Sendable {
   package var seed: UInt64 = 0
   /// Name of the VFS below the vault; tests put a faulty one there.
   package var baseVFS: String?
+  /// A commit that the host knows of: a file that lacks it is an older one.
+  package var leastCommit: UInt64 = 0
+  /// A file that lacks commits is refused.
+  package var refusesLoss = false
   /// Keeps what would be in a file, under the name that its path is.
   package var storage: (any HostStorage)?
   package var open: (@Sendable (borrowing Sealed) -> Opened)?
@@ -191,6 +195,11 @@ package struct ClientState: Equatable, Sendable {
   /// Operations that are queued or in flight, and those that the user must decide on.
   package var operationsOpen = 0
   package var operationsStuck = 0
+  /// The newest commit that is known to be on disk.
+  package var commitSeq: UInt64 = 0
+  /// Commits were lost before the opening, or the file was older than the host knows.
+  package var isLogLost = false
+  package var isOlder = false
 }
 
 /// One wish of the host or of a window: which part of a conversation to bring.

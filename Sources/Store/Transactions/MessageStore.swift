@@ -26,6 +26,8 @@ package final class MessageStore: Sendable {
   /// Copies under way.
   let copies = Lock<[VaultCopy]>([])
   let indexed = Lock(0 as UInt64)
+  /// At the opening the file lacked a commit that the host knows of.
+  package let isOlder: Bool
 
   /// The writing connection, and the counters as of the last commit.
   struct Writer {
@@ -39,6 +41,8 @@ package final class MessageStore: Sendable {
     var lost: OwnContents?
     /// A new data key under way.
     var rotation: VaultRotation?
+    /// The newest commit that was seen to be on disk.
+    var synced: UInt64 = 0
   }
 
   struct Readers {
@@ -49,9 +53,11 @@ package final class MessageStore: Sendable {
   }
 
   private init(
-    vault: Vault?, connection: sending Connection, counters: Counters, config: StoreConfig
+    vault: Vault?, connection: sending Connection, counters: Counters, config: StoreConfig,
+    isOlder: Bool = false
   ) {
     self.vault = vault
+    self.isOlder = isOlder
     rules = StoreRules(config)
     binding = Schema.Binding(config)
     readerCacheBytes = config.cacheBytes / 4
@@ -77,8 +83,10 @@ package final class MessageStore: Sendable {
       let counters = try prepare(connection, binding: binding, cacheBytes: config.cacheBytes)
       return MessageStore(vault: nil, connection: connection, counters: counters, config: config)
     case .file(let path, let key, let create, let strict, let baseVFS):
+      let mustBeThere = config.refusesLoss && config.leastCommit > 0
       var settings = VaultConfig(
-        path: path, key: key, create: create, strict: strict, isTentative: true)
+        path: path, key: key, create: create && !mustBeThere, strict: strict, isTentative: true)
+      settings.refusesLoss = config.refusesLoss
       if let baseVFS { settings.baseVFS = baseVFS }
       settings.storage = config.storage
       settings.kept = config.kept?.file
@@ -92,16 +100,20 @@ package final class MessageStore: Sendable {
         connection.members = config.members
         connection.indexesLater = config.indexesLater
         let counters: Counters
+        let isOlder: Bool
         do throws(StoreFailure) {
           counters = try prepare(connection, binding: binding, cacheBytes: config.cacheBytes / 2)
           if let kept = config.kept, counters.lsn < kept.lsn { throw .vault(.replaced) }
+          isOlder = counters.lsn < config.leastCommit
+          if isOlder && config.refusesLoss { throw .vault(.lost) }
         } catch {
           // Before the vault, which closes after all its connections.
           connection.close()
           throw error
         }
         let store = MessageStore(
-          vault: vault, connection: connection, counters: counters, config: config)
+          vault: vault, connection: connection, counters: counters, config: config,
+          isOlder: isOlder)
         store.readOwn(key)
         if !isTentative { store.accept() }
         return store
@@ -425,6 +437,14 @@ package final class MessageStore: Sendable {
   /// The sequence number of the last commit.
   package var lsn: UInt64 { writer.withLock { $0.counters.lsn } }
 
+  /// The newest commit that is known to be on disk; 0 where that is not known yet, and in memory.
+  package var syncedCommit: UInt64 {
+    writer.withLock { writer in
+      if vault?.isAllSynced ?? false { writer.synced = writer.counters.lsn }
+      return writer.synced
+    }
+  }
+
   /// The number of the newest entry of the change feed.
   package var lastChange: UInt64 { writer.withLock { $0.counters.lastChange } }
 
@@ -439,6 +459,9 @@ package final class MessageStore: Sendable {
 
   /// Log frames that were rejected at the opening: a lost tail.
   package var rejectedFrames: UInt32 { vault?.rejectedFrames ?? 0 }
+
+  /// At the opening the log was missing, or cut, or another one.
+  package var isLogLost: Bool { vault?.isLogLost ?? false }
 
   /// Tells contents apart.
   var contentDigest: ContentDigest { ContentDigest(vault: vault) }

@@ -24,6 +24,10 @@ package struct StoreConfig: Sendable {
   package var user: [UInt8]
   /// Bound to the file: what the first part of a position is. 0 is time.
   package var positionKind: Int64
+  /// A commit that the host knows of: a file that lacks it is an older one.
+  package var leastCommit: UInt64 = 0
+  /// Refuse a file that lacks commits.
+  package var refusesLoss = false
   /// Memory for decrypted pages, of all connections at rest together.
   package var cacheBytes: UInt64
   /// A few new messages wait to be indexed, until `SearchControl.work` is called.

@@ -65,7 +65,7 @@ extension StoreFailure {
     case .notOurs: self = .notOurs
     case .tooNew: self = .tooNew
     case .notFound: self = .notFound
-    case .wrongKey, .noSlot, .slotsFull, .lastSlot, .noSuchSlot, .oldSlot, .locked, .linked,
+    case .lost, .wrongKey, .noSlot, .slotsFull, .lastSlot, .noSuchSlot, .oldSlot, .locked, .linked,
       .exists, .reserved, .replaced, .fullAfterChange, .inTheWay, .noDescriptor, .io:
       self = .vault(failure)
     }

@@ -2,7 +2,8 @@
 ///
 /// It is kept twice, each copy with a plain checksum (so that damage is told
 /// from a wrong key) and a keyed one (so that nobody without the key can change
-/// a flag). A write that tears one copy leaves the other.
+/// a flag). A write that tears one copy leaves the other. Where each copy has its
+/// mark of the log, both sums count zeros.
 internal import Base
 internal import CSodium
 
@@ -22,6 +23,17 @@ struct FileHeader: Equatable {
   init?(_ copy: ArraySlice<UInt8>) {
     guard copy.count == FileFormat.copyBytes else { return nil }
     bytes = Array(copy)
+    for place in LogMark.range { bytes[place] = 0 }
+  }
+
+  /// Both copies on disk of a file that has no log.
+  func copies(_ keys: KeyMemory) -> [(place: Int64, bytes: [UInt8])] {
+    HeaderFile.places.enumerated().map { index, place in
+      var copy = bytes
+      let mark = LogMark.initial.sealed(in: index, fileId: fileId, keys: keys)
+      copy.replaceSubrange(LogMark.range, with: mark)
+      return (place, copy)
+    }
   }
 
   /// The header of a new file, with one slot that `key` opens.
@@ -34,7 +46,8 @@ struct FileHeader: Equatable {
     Words.put(UInt32(FileFormat.pageBytes), at: 32, of: &bytes)
     Words.put(UInt32(FileFormat.reserveBytes), at: 36, of: &bytes)
     Words.put(FileFormat.cipher, at: 40, of: &bytes)
-    Words.put(HeaderFlag.initialized | HeaderFlag.incrementalVacuum, at: 44, of: &bytes)
+    let flags = HeaderFlag.initialized | HeaderFlag.marked | HeaderFlag.incrementalVacuum
+    Words.put(flags, at: 44, of: &bytes)
     let box = try HeaderBox()
     unsafe box.set(content: keys.content)
     try put(try KeySlot.prepared(NewSlot(key)), at: 0, keys, box)
@@ -141,7 +154,7 @@ extension FileHeader {
   /// The header of a copy of the file, which the same keys open.
   func ofCopy(_ keys: KeyMemory) -> FileHeader {
     var copy = self
-    Words.put(flags | HeaderFlag.copied, at: 44, of: &copy.bytes)
+    Words.put(flags | HeaderFlag.marked | HeaderFlag.copied, at: 44, of: &copy.bytes)
     copy.setOther([UInt8](repeating: 0, count: FileFormat.fileIdBytes))
     copy.close(with: keys)
     return copy
@@ -182,6 +195,7 @@ extension FileHeader {
     var next = self
     next.bytes.replaceSubrange(16..<32, with: id)
     next.setOther(fileId)
+    Words.put(flags | HeaderFlag.marked, at: 44, of: &next.bytes)
     let box = try HeaderBox(of: self, keys)
     for number in 0..<Self.slotCount where !slot(number).isEmpty {
       let part = box.part(number)

@@ -33,6 +33,19 @@ final class HeaderCopies: Sendable {
     }
   }
 
+  /// Writes the mark of one copy.
+  func put(_ mark: [UInt8], in copy: Int) throws(VaultFailure) {
+    try state.withLock { (state) throws(VaultFailure) in
+      guard state.header != nil else { throw .io(SQLITE_MISUSE) }
+      try file.write(mark, at: HeaderFile.places[copy] + Int64(LogMark.range.lowerBound))
+    }
+  }
+
+  /// Returns when all marks are on disk.
+  func sync() throws(VaultFailure) {
+    try state.withLock { (_) throws(VaultFailure) in try file.sync() }
+  }
+
   /// Puts another header in the place of this one. After a failure `current` is the one that the
   /// next opening takes; after a loss of power that may be the other one.
   func change(
@@ -80,7 +93,7 @@ final class HeaderCopies: Sendable {
     _ new: FileHeader, over old: FileHeader, at place: Int64
   ) throws(VaultFailure) -> Bool {
     do throws(VaultFailure) {
-      try file.write(old.bytes, at: place)
+      try put(old, place)
     } catch {
       return FileHeader(try file.read(FileFormat.copyBytes, at: place)[...]) == new
     }
@@ -89,7 +102,15 @@ final class HeaderCopies: Sendable {
   }
 
   private func write(_ header: FileHeader, _ place: Int64) throws(VaultFailure) {
-    try file.write(header.bytes, at: place)
+    try put(header, place)
     try file.sync()
+  }
+
+  /// The mark stays as it is: no crash may take both marks.
+  private func put(_ header: FileHeader, _ place: Int64) throws(VaultFailure) {
+    let mark = LogMark.range
+    try file.write(Array(header.bytes[..<mark.lowerBound]), at: place)
+    try file.write(
+      Array(header.bytes[mark.upperBound...]), at: place + Int64(mark.upperBound))
   }
 }

@@ -16,13 +16,24 @@ enum HeaderFile {
     let keys: KeyMemory
     /// Where a copy lies that has to be written again.
     let broken: Int64?
+    let marks: FoundMarks
+
+    init(
+      header: FileHeader, keys: KeyMemory, broken: Int64? = nil, marks: FoundMarks = FoundMarks()
+    ) {
+      self.header = header
+      self.keys = keys
+      self.broken = broken
+      self.marks = marks
+    }
   }
 
   static let places: [Int64] = [0, Int64(FileFormat.copyBytes)]
 
   /// Reads both copies and opens the newer one that is whole; nil where a wipe has emptied them.
   static func open(_ file: BaseFile, _ config: VaultConfig) throws(VaultFailure) -> Opened? {
-    let (newest, broken) = try newest(of: file.read(FileFormat.pagesOffset, at: 0))
+    let start = try file.read(FileFormat.pagesOffset, at: 0)
+    let (newest, broken) = try newest(of: start)
     if newest.isWiped { return nil }
     let keys: KeyMemory
     if let kept = config.kept {
@@ -39,8 +50,9 @@ enum HeaderFile {
     let flagged = newest.flags & HeaderFlag.initialized != 0
     let least = config.readsOnly ? 0 : Int64(FileFormat.pagesOffset + FileFormat.pageBytes)
     let size = try file.size()
-    guard flagged && size >= least else { throw .damaged }
-    return Opened(header: newest, keys: keys, broken: broken)
+    let marks = FoundMarks(in: start, of: newest, keys)
+    guard flagged && size >= least, config.readsOnly || !marks.isDamaged else { throw .damaged }
+    return Opened(header: newest, keys: keys, broken: broken, marks: marks)
   }
 
   /// The newer copy that is whole, and where the other one lies if it is not the same.
@@ -68,7 +80,7 @@ enum HeaderFile {
     for place in places {
       let start = Int(place)
       let end = min(start + FileFormat.copyBytes, bytes.count)
-      if start > end || Array(bytes[start..<end]) != newest.bytes { return (newest, place) }
+      if start > end || FileHeader(bytes[start..<end]) != newest { return (newest, place) }
     }
     return (newest, nil)
   }
@@ -146,7 +158,7 @@ extension HeaderFile {
       let (file, hold) = try unsafe claimed(base, name)
       do throws(VaultFailure) {
         try file.truncate()
-        for place in places { try file.write(content.header.bytes, at: place) }
+        for copy in content.copies { try file.write(copy.bytes, at: copy.place) }
         try file.write(content.first, at: Int64(FileFormat.pagesOffset))
         try file.sync()
         // A log that lies there belongs to a file that is gone; no key opens it.
@@ -236,15 +248,16 @@ extension HeaderFile {
     return unsafe lstat(name, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
   }
 
-  /// A header for `key`, and the first page that belongs to it.
+  /// Headers for `key`, and the first page that belongs to them.
   private static func new(
     _ key: HostKey
-  ) throws(VaultFailure) -> (header: FileHeader, first: [UInt8]) {
+  ) throws(VaultFailure) -> (copies: [(place: Int64, bytes: [UInt8])], first: [UInt8]) {
     var fileId = [UInt8](repeating: 0, count: FileFormat.fileIdBytes)
     unsafe randombytes_buf(&fileId, fileId.count)
     guard let keys = KeyMemory.random() else { throw .io(SQLITE_NOMEM) }
     let header = try FileHeader(newFor: key, fileId: fileId, keys: keys)
-    return (header, FirstPage.sealed(flags: header.flags, fileId: fileId, keys: keys))
+    let first = FirstPage.sealed(flags: header.flags, fileId: fileId, keys: keys)
+    return (header.copies(keys), first)
   }
 
   /// Others on the machine have no business with it.
@@ -296,11 +309,11 @@ extension HeaderFile {
     // A log that lies there belongs to nothing.
     try unsafe remove(base, log)
     try file.truncate()
-    let (header, first) = try new(key)
+    let (copies, first) = try new(key)
     let magic = FileFormat.magic.count
     try file.write(first, at: Int64(FileFormat.pagesOffset))
-    for place in places {
-      try file.write(Array(header.bytes[magic...]), at: place + Int64(magic))
+    for copy in copies {
+      try file.write(Array(copy.bytes[magic...]), at: copy.place + Int64(magic))
     }
     try file.sync()
     for place in places { try file.write(FileFormat.magic, at: place) }

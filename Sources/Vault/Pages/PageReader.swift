@@ -99,6 +99,13 @@ package final class PageReader {
 
   // MARK: The log
 
+  private func openHeader(_ header: inout [UInt8]) -> Bool {
+    unsafe bound.withUnsafeMutableBufferPointer { bound in
+      guard let bound = bound.baseAddress else { return false }
+      return unsafe core.openHeader(&header, bound: bound, key: core.keys.log) != nil
+    }
+  }
+
   /// Finds the pages of all commits of the log; gives how many pages the database then has, or nil
   /// where the log has no commit. docs/reference/file-format.md has the rules. Up to the last
   /// commit that this process has written a frame that does not open ends nothing.
@@ -108,7 +115,7 @@ package final class PageReader {
     guard let log else { return nil }
     var header = try log.read(FileFormat.logHeaderUnitBytes, at: 0)
     guard header.count == FileFormat.logHeaderUnitBytes,
-      unsafe open(&header, .logHeader, 0, core.keys.log)
+      openHeader(&header)
     else { return nil }
     var sum = LogSum(isBigEndian: header[3] & 1 != 0)
     sum.add(header[0..<24])

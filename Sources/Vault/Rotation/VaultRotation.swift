@@ -62,7 +62,7 @@ internal import Synchronization
     }
     let (file, hold) = try unsafe HeaderFile.claimed(vault.base, name)
     let core = unsafe VaultCore(
-      base: vault.base, opened: HeaderFile.Opened(header: next, keys: keys, broken: nil),
+      base: vault.base, opened: HeaderFile.Opened(header: next, keys: keys),
       mainFile: file, hold: hold, isCopy: true)
     self.core = core
     number = Registry.add(core)
@@ -147,7 +147,7 @@ internal import Synchronization
         try FileStatus(path: vault.logPath) == .missing, let header = original.copies.current
       else { throw .io(SQLITE_IOERR) }
       let next = try header.rotated(to: core.fileId, from: original.keys, to: core.keys)
-      for place in HeaderFile.places { try core.mainFile.write(next.bytes, at: place) }
+      for copy in next.copies(core.keys) { try core.mainFile.write(copy.bytes, at: copy.place) }
       try core.mainFile.sync()
       if core.mainFile.hasMoved || original.mainFile.hasMoved { throw .io(SQLITE_IOERR) }
       switch unsafe tideline_exchange_files(name, path) {
@@ -181,11 +181,11 @@ internal import Synchronization
     do throws(VaultFailure) {
       let file = try unsafe BaseFile(vault.base, vault.filePath, create: false)
       try file.claim()
-      vault.replace(
-        with: unsafe VaultCore(
-          base: vault.base,
-          opened: HeaderFile.Opened(header: header, keys: core.keys, broken: nil), mainFile: file,
-          hold: core.hold))
+      let next = unsafe VaultCore(
+        base: vault.base, opened: HeaderFile.Opened(header: header, keys: core.keys),
+        mainFile: file, hold: core.hold)
+      next.marks.activate()
+      vault.replace(with: next)
     } catch {
       vault.close()
       return .unknown(error)

@@ -114,10 +114,14 @@ TL_OPEN_STRICT = 4
 TL_OPEN_AUTO_MARK_READ = 8
 TL_OPEN_AUTO_MARK_DELIVERED = 16
 TL_OPEN_CATCH_UP_ALL = 32
+TL_OPEN_FRESH = 64
 
 TL_PHASE_OFFLINE = 0
 TL_PHASE_CATCHING_UP = 1
 TL_PHASE_UP_TO_DATE = 2
+
+TL_STATE_LOG_LOST = 1
+TL_STATE_OLDER = 2
 
 TL_SYNC_LATEST = 0
 TL_SYNC_OLDER = 1
@@ -525,6 +529,7 @@ class ClientConfig(ctypes.Structure):
         ("choose_context", c_void_p),
         ("choose_drop", DropHook),
         ("device", View),
+        ("commit_seq", c_uint64),
     ]
 
 
@@ -553,6 +558,9 @@ class State(ctypes.Structure):
         ("as_of_us", c_int64),
         ("operations_open", c_uint32),
         ("operations_stuck", c_uint32),
+        ("commit_seq", c_uint64),
+        ("flags", c_uint32),
+        ("reserved", c_uint32),
     ]
 
 

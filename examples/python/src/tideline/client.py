@@ -88,6 +88,9 @@ class Client(Acts, Finds, HandOver, Keeps, Keys):
         profile: What is known of the server.
         existing: Fail with NotFoundError instead of creating the file.
         strict: Refuse a file whose log has a rejected tail.
+        fresh: Refuse a file that lacks commits, with DamagedError; else ``State.log_lost`` and
+            ``State.older`` say so.
+        commit_seq: The greatest ``State.commit_seq`` that was kept outside of the file.
         auto_mark_read: Messages of others that were on a screen for ``seen_ms`` are marked read:
             what ``Window.show`` says, and nothing else.
         catch_up_all: Each connection catches up with all conversations that are known here, with
@@ -115,7 +118,7 @@ class Client(Acts, Finds, HandOver, Keeps, Keys):
         open: OpenFunction | None = None, seal: SealFunction | None = None,
         log: LogFunction | None = None, clock: ClockFunction | None = None,
         storage: Storage | None = None, choose: ChooseFunction | None = None,
-        device: str = "",
+        device: str = "", fresh: bool = False, commit_seq: int = 0,
     ) -> None:
         self._handle = ctypes.c_void_p()
         self._plain = threading.local()
@@ -126,13 +129,14 @@ class Client(Acts, Finds, HandOver, Keeps, Keys):
         texts = [os.fsencode(path) if path is not None else b"", secret_bytes(key),
                  account.encode(), user_id.encode(), device.encode()]
         flags = ((path is None) | existing << 1 | strict << 2 | auto_mark_read << 3
-                 | auto_mark_delivered << 4 | catch_up_all << 5)
+                 | auto_mark_delivered << 4 | catch_up_all << 5 | fresh << 6)
         config = c.ClientConfig(
             struct_size=ctypes.sizeof(c.ClientConfig), flags=flags, path=c.view(texts[0]),
             key=c.view(texts[1]), account=c.view(texts[2]), user_id=c.view(texts[3]),
             device=c.view(texts[4]),
             cache_bytes=cache_bytes, request_timeout_ms=request_timeout_ms,
-            requests_max=requests_max, seen_ms=seen_ms, key_kind=key_kind)
+            requests_max=requests_max, seen_ms=seen_ms, key_kind=key_kind,
+            commit_seq=commit_seq)
         if profile is not None:
             texts.append(profile.search_members.encode())
             config.profile = ctypes.pointer(_profile(profile, texts[-1]))
@@ -241,7 +245,8 @@ class Client(Acts, Finds, HandOver, Keeps, Keys):
         return State(
             Phase(out.phase), out.syncs_left, out.requests_in_flight, out.frames_waiting,
             bool(out.reconnect_wanted), out.reads_pending, out.change_seq, out.as_of_us,
-            out.replies_owed, out.operations_open, out.operations_stuck)
+            out.replies_owed, out.operations_open, out.operations_stuck, out.commit_seq,
+            bool(out.flags & c.TL_STATE_LOG_LOST), bool(out.flags & c.TL_STATE_OLDER))
 
     def sync(
         self, conversation: str = "", kind: SyncKind = SyncKind.LATEST,

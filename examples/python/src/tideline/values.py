@@ -149,6 +149,9 @@ class State:
     replies_owed: int = 0
     operations_open: int = 0
     operations_stuck: int = 0
+    commit_seq: int = 0
+    log_lost: bool = False
+    older: bool = False
 
     @property
     def as_of(self) -> datetime.datetime | None:
