@@ -120,8 +120,8 @@ struct PositionScheme {
   /// whole; or its number is above the known ones, though its time is not.
   func isLate(_ position: Position, below fetch: ContentMark, in ranges: SpanSet) -> Bool {
     order == .time
-      ? position < fetch.boundary && ranges.span(holding: position) != nil
-      : position >= fetch.boundary
+      ? fetch.covers(position) && ranges.span(holding: position) != nil
+      : !fetch.covers(position)
   }
 
   /// The top of a range that ends the overlap below a watermark.

@@ -249,7 +249,7 @@ extension UpdateApplier {
   /// not fetched again.
   private func raiseWatermark(_ pushed: PushedMessage, _ record: inout ConversationRecord) {
     let stamp = pushed.message.stamp
-    guard pushed.isNew, let fetch = record.fetch, fetch.boundary <= pushed.position,
+    guard pushed.isNew, let fetch = record.fetch, !fetch.covers(pushed.position),
       memory.server.isBorneOut(stamp.time, at: arrival.now)
     else { return }
     record.fetch = ContentMark(newest: pushed.position, text: stamp.text)

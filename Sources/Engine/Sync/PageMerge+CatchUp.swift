@@ -149,7 +149,7 @@ extension PageMerge {
     guard let first = claim.rows.first, var last = claim.rows.last else {
       return job.catchUp.bound == nil || job.stopsAtPage ? .min : nil
     }
-    if let ordinary = claim.rows.last(where: { $0 < job.catchUp.top?.boundary ?? .min }) {
+    if let ordinary = claim.rows.last(where: { job.catchUp.top?.covers($0) ?? false }) {
       last = ordinary
     } else if let time = job.catchUp.known, let stamped = scheme.time(at: first.time),
       time < stamped, memory.server.clock.wallUs.map({ $0 < stamped.us }) ?? true
@@ -168,7 +168,7 @@ extension PageMerge {
   /// The content is whole up to the present: the watermark goes up. A push of a live conversation
   /// raises it too; `boundBelowClock` lowers it, and `dropClaims` takes it away.
   mutating func contentIsWhole() throws(StoreFailure) -> PageOutcome {
-    if let top = provenTop, record.fetch.map({ $0.newest < top.newest }) ?? true {
+    if let top = provenTop, record.fetch.map({ !$0.covers(top.newest) }) ?? true {
       record.fetch = top
     }
     try noteBurst()
@@ -211,7 +211,7 @@ extension PageMerge {
   /// The watermark that the catch-up leaves: below where its claims had to end, so that the next
   /// one asks for all from there on.
   private var provenTop: ContentMark? {
-    guard let top = job.catchUp.top, let limit = job.run.limit, limit < top.boundary,
+    guard let top = job.catchUp.top, let limit = job.run.limit, top.covers(limit),
       let stamp = scheme.stamp(top.text)
     else { return job.catchUp.top }
     let time = ServerTime(us: limit.time).saturating(minus: 1)
@@ -226,8 +226,9 @@ extension PageMerge {
   /// Up to where a walk of several pages speaks. A stamp years ahead puts every
   /// message that arrived meanwhile below it, so that part is not claimed.
   var claimedTop: Position {
-    guard let top = job.catchUp.top, top.newest > .before(.zero) else { return present }
-    return min(present, max(top.boundary, job.catchUp.raised))
+    guard let top = job.catchUp.top, top.newest.time > 0 else { return present }
+    let highest = max(top.newest.time, job.catchUp.raised?.us ?? .min)
+    return min(present, .after(timestampGroup: highest))
   }
 
   /// Where no row of the first page could set the watermark, a later one may, as far
@@ -236,7 +237,7 @@ extension PageMerge {
     guard topIsOpen, let known = job.catchUp.known else { return }
     let borneOut = ingested.stamps.filter { $0.stamp.time <= known }
     guard let top = borneOut.max(by: { $0.position < $1.position }),
-      top.position >= job.catchUp.top?.boundary ?? .min
+      !(job.catchUp.top?.covers(top.position) ?? false)
     else { return }
     job.catchUp.top = ContentMark(newest: top.position, text: top.stamp.text)
   }
@@ -291,15 +292,15 @@ extension PageMerge {
     job.catchUp.raised = try raised
   }
 
-  /// The top of the watermark of before, where a burst has raised it above all that is stored.
-  private var raised: Position {
+  /// The watermark of before, where a burst has raised it above all that is stored.
+  private var raised: ServerTime? {
     get throws(StoreFailure) {
-      guard let top = job.catchUp.top, let fetch = record.fetch, top.newest < fetch.newest else {
-        return .min
-      }
+      guard let top = scheme.late(job.catchUp.top)?.time, let fetch = scheme.lateTop(record)?.time,
+        top < fetch
+      else { return nil }
       let above = try tx.rows(
-        record.cid, from: top.boundary, to: fetch.boundary, limit: 1, newestFirst: true)
-      return above.isEmpty ? fetch.boundary : .min
+        record.cid, from: .after(top), to: .after(fetch), limit: 1, newestFirst: true)
+      return above.isEmpty ? fetch : nil
     }
   }
 

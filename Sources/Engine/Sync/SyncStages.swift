@@ -114,8 +114,8 @@ struct CatchUp {
   var bound: Position?
   /// When its first page was taken, where that was cut within the overlap.
   var burstUs: Int64?
-  /// The top of the watermark of before, where a burst has raised it above all that is stored.
-  var raised = Position.min
+  /// The watermark of before, where a burst has raised it above all that is stored.
+  var raised: ServerTime?
   /// The watermark that it will leave behind.
   var top: ContentMark?
   /// Its first page, where that does not reach the present.

@@ -36,6 +36,9 @@ package struct ContentMark: Equatable, Sendable {
   /// The boundary above all that was fetched.
   package var boundary: Position { .after(timestampGroup: group) }
 
+  /// Whether a position is in the newest timestamp group, or below it.
+  package func covers(_ position: Position) -> Bool { position.time <= group }
+
   /// No stamp bore it out: it asks for everything.
   package var isUnproven: Bool { group == 0 }
 }
