@@ -389,8 +389,10 @@ class HandOver(unittest.TestCase):
                     continue
                 if name in workers:
                     self.assertEqual(workers[name].returncode, -signal.SIGALRM)
-                with open(os.path.join(folder, "pushed"), "w", encoding="utf-8") as file:
+                # A worker may read it at any moment, and must not find it empty.
+                with open(os.path.join(folder, "pushed.new"), "w", encoding="utf-8") as file:
                     file.write(str(done))
+                os.replace(file.name, os.path.join(folder, "pushed"))
                 starts += 1
                 workers[name] = subprocess.Popen(
                     [sys.executable, os.path.join(HERE, "handover_worker.py"), folder, name,

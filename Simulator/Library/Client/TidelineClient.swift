@@ -62,9 +62,8 @@ package final class TidelineClient: SimulatedClient {
     config.clock = { clock.instant() }
     config.commits = knobs.commits
     if knobs.usesFile {
-      let base =
-        FileManager.default.fileExists(atPath: "/dev/shm")
-        ? "/dev/shm" : NSTemporaryDirectory()
+      let isThere = FileManager.default.fileExists(atPath: "/dev/shm")
+      let base = isThere ? "/dev/shm" : NSTemporaryDirectory()
       let root = "\(base)/tideline-sim-\(getpid())-\(UUID().uuidString)"
       self.root = root
       let disk = VFSPool.take()
@@ -121,7 +120,10 @@ package final class TidelineClient: SimulatedClient {
     if let directory {
       config.file = .path("\(directory)/\(fileName)", key: key, create: true, strict: false)
     }
-    return try Client.open(config)
+    let client = try Client.open(config)
+    // A kill or a power cut is none.
+    if try client.state().isLogLost { throw Violation("a loss of the log") }
+    return client
   }
 
   // MARK: Turn
