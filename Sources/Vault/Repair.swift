@@ -12,14 +12,16 @@ struct Repair {
   /// A log was there.
   let hadLog: Bool
 
-  /// Makes both copies of the header whole, and takes away what a crash has left under the other
-  /// name.
+  /// Makes both copies of the header whole, and takes away what a crash has left under other
+  /// names.
   func run(_ base: SQLiteVFS) {
     do throws(VaultFailure) {
       try core.copies.repair()
       let name = HeaderFile.unfinishedName(path)
       if isLeftOver { try unsafe HeaderFile.remove(base, name) }
       try unsafe HeaderFile.removeRemains(base, of: core.copies.current?.other ?? [], under: name)
+      let own = HeaderFile.unfinishedName(path + OwnFile.suffix)
+      if !core.isNamed { try unsafe HeaderFile.remove(base, own) }
     } catch {
       // One copy is whole and one name is enough: the next opening tries again.
     }

@@ -247,6 +247,19 @@ struct OwnFileTests {
     #expect(disk.counts.syncs == before + 1)
   }
 
+  /// Protects: what a kill has left half made goes at the opening, before a key is removed that
+  /// would open it.
+  @Test func whatIsHalfMadeGoesAtTheOpening() throws {
+    let place = Place()
+    let vault = try open(place.path)
+    let writer = try vault.beginOwn()
+    try writer.put(records[0])
+    vault.close()
+    #expect(place.names.contains("cache.db-own-new"))
+    try open(place.path).close()
+    #expect(!place.names.contains("cache.db-own-new"))
+  }
+
   /// Protects: what lies beside the name of a copy is not taken for that of the copy.
   @Test func aCopyWantsNothingBeside() throws {
     let place = Place()
