@@ -291,7 +291,57 @@ struct FreshnessTests {
     #expect(found(place).isNoticed)
   }
 
+  /// Protects: what is synced after a loss stays, whatever a power cut keeps.
+  @Test func whatFollowsALossIsKept() throws {
+    let place = Place()
+    let disk = FaultVFS()
+    let left = try killed(place, disk, seed: 7)
+    restore(left.image, place)
+    try FileManager.default.removeItem(atPath: place.logPath)
+    let start = DiskImage(paths: [place.path])
+    disk.reset()
+    disk.record()
+    let vault = try open(place.path, base: disk.name)
+    #expect(vault.isLogLost)
+    let writer = Database(try vault.connect(.writer))
+    var rows = Int(writer.one("SELECT count(*) FROM t") ?? "0") ?? 0
+    var promised: [(events: Int, rows: Int)] = []
+    for _ in 0..<4 {
+      fill(writer, rows..<rows + 3)
+      rows += 3
+      try vault.syncLog()
+      promised.append((disk.events.count, rows))
+    }
+    let events = disk.events
+    writer.close()
+    vault.close()
+    var random = Random(seed: 3)
+    for image in 0..<300 {
+      let cut = random.below(events.count + 1)
+      let least = promised.last { $0.events <= cut }?.rows ?? 0
+      let target = Place()
+      start.afterPowerCut(events[..<cut], &random).write(
+        replacing: place.directory, with: target.directory)
+      switch found(target) {
+      case .whole(let there): #expect(there >= least, "image \(image), cut at \(cut)")
+      case .lost: #expect(least == 0, "image \(image), cut at \(cut)")
+      case .refused(let failure): Issue.record("image \(image), cut at \(cut): \(failure)")
+      }
+    }
+  }
+
   // MARK: No false alarm
+
+  /// Protects: a log whose frames a power cut took is deleted by the next closing, and not missed.
+  @Test func aLogWithoutFramesIsNotMissed() throws {
+    let place = Place()
+    try session(place, commits: 1) { _, _ in }
+    var image = DiskImage()
+    try session(place, commits: 1, synced: 0) { _, _ in image = taken(place) }
+    restore(image, place)
+    store(Array((image.files[place.logPath] ?? []).prefix(72)), place.logPath)
+    for _ in 0..<3 { #expect(found(place) == .whole(3)) }
+  }
 
   /// Protects: whatever of the writes a kill or a power cut keeps, nothing is called lost that a
   /// sync had not promised, over several sessions on one file.
