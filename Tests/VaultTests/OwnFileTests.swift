@@ -176,8 +176,8 @@ struct OwnFileTests {
     _ = try vault.put(try vault.slot(for: NewSlot(HostKey(otherKey))), replacing: nil)
     disk.failWrite(1, .fail(SQLITE_FULL))
     #expect(throws: VaultFailure.self) { try vault.appendOwn([1]) }
-    // Behind the two copies of the header.
-    if fails { disk.failWrite(3, .fail(SQLITE_IOERR | (3 << 8))) }
+    // Behind the two copies of the header, each written in two parts around the mark of the log.
+    if fails { disk.failWrite(5, .fail(SQLITE_IOERR | (3 << 8))) }
     try vault.removeSlot(0)
     #expect(contents(ownPath(place)).isEmpty == fails)
     vault.close()

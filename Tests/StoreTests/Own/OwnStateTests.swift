@@ -147,7 +147,7 @@ struct OwnStateTests {
     kill()
     try put(isCut ? end : nil, at: fixture.path + "-wal")
     try fixture.reopen()
-    #expect(store.rejectedFrames == 0)
+    #expect(store.isLogLost)
     #expect(try names() == ["a", "b", "d"])
     #expect(try store.openWork().last?.state == .inFlight)
     try fixture.read { rx throws(StoreFailure) in
@@ -246,7 +246,7 @@ struct OwnStateTests {
     try put(former, at: ownPath)
     let handle = try #require(FileHandle(forReadingAtPath: ownPath))
     try fixture.reopen()
-    #expect(own?.prefix(4_096) == (isEmpty ? nil : Data(try header())))
+    #expect(own.map { unmarked($0) } == (isEmpty ? nil : unmarked(try header())))
     #expect(try #require(try handle.readToEnd())[64..<4_096].allSatisfy { $0 == 0 })
     #expect(try names() == (isEmpty ? [] : ["a"]))
     #expect(try store.isKeptTwice())
@@ -287,6 +287,13 @@ struct OwnStateTests {
       #expect(other.own == nil, "\(back)")
     }
     #expect(said > 3)
+  }
+
+  /// A header without the mark of the log, which each of its copies has for itself.
+  private func unmarked(_ bytes: Data) -> [UInt8] {
+    var copy = Array(bytes.prefix(4_096))
+    for place in 2048..<2120 { copy[place] = 0 }
+    return copy
   }
 
   private func header() throws -> Data {
