@@ -30,7 +30,7 @@ extension SyncEngine {
             try tx.operationTable.removeOperation(operation.seq)
           } else if operation.state == .inFlight {
             try endFlight(operation.seq, tx)
-          } else if store.isCopied, operation.state == .queued, operation.verb.isNew {
+          } else if store.lacksEnds, operation.state == .queued, operation.verb.isNew {
             try noteMaybeSent(operation.seq, tx)
           }
         }
@@ -98,7 +98,7 @@ extension SyncEngine {
     for operation in outbox.open where operation.state == .inFlight {
       outbox.noteLoose(operation.seq)
     }
-    guard store.isCopied else { return }
+    guard store.lacksEnds else { return }
     outbox.leaveUnnoted(
       outbox.open.filter { $0.state == .queued && $0.verb.isNew }.map(\.seq))
   }

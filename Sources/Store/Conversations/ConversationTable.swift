@@ -18,17 +18,27 @@ struct ConversationTable {
   func insert(_ id: [UInt8], isPending: Bool) throws(StoreFailure) {
     try connection.run(
       "INSERT INTO conversation (id, is_pending) VALUES (?, ?)", id, isPending ? 1 : 0)
-    // An older page was put back: what waits in a conversation that is lost would be sent to this.
+    // What waits in a conversation that is lost would be sent to one that got its number.
     let isTaken = try connection.number(
       """
       SELECT EXISTS (SELECT 1 FROM operation WHERE cid = last_insert_rowid() AND state != 4)
         OR EXISTS (SELECT 1 FROM draft WHERE cid = last_insert_rowid())
         OR EXISTS (SELECT 1 FROM message WHERE cid = last_insert_rowid())
       """)
-    if isTaken != 0 { throw .damaged }
+    if isTaken == 0 { return }
+    try connection.run(
+      """
+      UPDATE conversation SET cid = 1 + max((SELECT max(cid) FROM conversation),
+        (SELECT coalesce(max(cid), 0) FROM operation),
+        (SELECT coalesce(max(cid), 0) FROM draft),
+        (SELECT coalesce(max(cid), 0) FROM message))
+      WHERE cid = last_insert_rowid()
+      """)
   }
 
+  /// The row of one that the server never knew, with messages that were imported into it.
   func remove(_ cid: Int64) throws(StoreFailure) {
+    try connection.run("DELETE FROM message WHERE cid = ?", cid)
     try connection.run("DELETE FROM conversation WHERE cid = ?", cid)
   }
 

@@ -108,10 +108,10 @@ package struct RowCheck: Sendable {
 }
 
 extension Queries {
-  /// Those of words check themselves, and tombstones stand alone.
+  /// Those of words check themselves. Tombstones and entries of a log may be many.
   fileprivate static let tableToCheck: StaticString = """
     SELECT name FROM sqlite_schema WHERE type = 'table' AND name > ?
-      AND name NOT IN ('message', 'tombstone') AND name NOT LIKE 'search%'
+      AND name NOT IN ('message', 'tombstone', 'entry') AND name NOT LIKE 'search%'
       AND name NOT LIKE 'sqlite%'
     ORDER BY name LIMIT 1
     """
@@ -139,7 +139,7 @@ extension Queries {
 
   fileprivate static let workOfNobody: StaticString = """
     SELECT (SELECT count(*) FROM operation
-        WHERE cid != 0 AND cid NOT IN (SELECT cid FROM conversation))
+        WHERE cid != 0 AND verb >= 10 AND cid NOT IN (SELECT cid FROM conversation))
       + (SELECT count(*) FROM draft WHERE cid NOT IN (SELECT cid FROM conversation))
     """
 }

@@ -241,6 +241,13 @@ final class Salvage {
       try connection.run(text)
       return UInt64(clamping: connection.changes)
     }
+    // Which id one has that the server does not know is also in the operation that makes it.
+    try connection.run(
+      """
+      INSERT OR IGNORE INTO conversation (cid, id, is_pending)
+      SELECT cid, client_id, 1 FROM operation WHERE verb = 11 /* createConversation */
+        AND state != 4 AND client_id IS NOT NULL AND cid NOT IN (SELECT cid FROM conversation)
+      """)
     found.messages &-= try drop(
       "DELETE FROM message WHERE cid NOT IN (SELECT cid FROM conversation)")
     found.operations &-= try drop(

@@ -35,6 +35,9 @@ extension MessageStore {
   /// Whether the file is a copy that no client has opened yet.
   package var isCopied: Bool { vault?.isCopied ?? false }
 
+  /// What waits in the file may have been sent since: it is a copy, or commits were lost.
+  package var lacksEnds: Bool { isCopied || isLogLost || isOlder }
+
   /// All that a copy needs is written: it is an original from now on.
   package func endCopied() {
     guard let vault, vault.isCopied else { return }

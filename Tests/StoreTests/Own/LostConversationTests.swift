@@ -110,6 +110,35 @@ struct LostConversationTests {
     for end in ["", "-own", "-wal"] { remove(saved + end) }
   }
 
+  /// Protects: what is written into a conversation that the server does not know yet is kept where
+  /// the page of its row is lost.
+  @Test(arguments: [true, false]) func aNewConversationKeepsItsWork(_ hasOwn: Bool) throws {
+    let fixture = try Fixture(.file)
+    try fill(fixture)
+    try fixture.reopen()
+    try fixture.write { tx throws(StoreFailure) in
+      let made = try tx.operationTable.conversation(pending: bytes("room-made"))
+      let creation = try tx.operationTable.addOperation(
+        OperationRecord(.createConversation, cid: made.cid, clientID: bytes("room-made")))
+      var inside = OperationRecord(
+        .sendMessage, cid: made.cid, target: bytes("inside"), clientID: bytes("inside"))
+      inside.depends = creation.seq
+      _ = try tx.operationTable.addOperation(inside)
+    }
+    fixture.store.close()
+    try harmConversations(fixture) { _ in true }
+    if !hasOwn { remove(fixture.path + "-own") }
+    let store = try MessageStore.open(fixture.config)
+    _ = try store.heal()
+    try store.read { rx throws(StoreFailure) in
+      let made = try rx.conversation(bytes("room-made"))
+      #expect(made?.isPending == true)
+      let inside = try rx.operations(OperationFilter(cid: made?.cid ?? -1, limit: 9))
+      #expect(inside.map(\.verb) == [.createConversation, .sendMessage])
+    }
+    store.close()
+  }
+
   @Test func healingSendsNothingElsewhere() throws {
     let fixture = try Fixture(.file)
     try fill(fixture)

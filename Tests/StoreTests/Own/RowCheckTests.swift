@@ -43,6 +43,13 @@ struct RowCheckTests {
       try tx.connection.execute("DELETE FROM conversation WHERE id = CAST('d' AS BLOB)")
     }
     #expect(try found(fixture) == 2)
+    // A new one gets a number of its own, so nothing is sent there.
+    try fixture.write { tx throws(StoreFailure) in
+      let cid = try tx.conversation(creating: bytes("new")).cid
+      #expect(try tx.operations(OperationFilter(cid: cid, limit: 9)).isEmpty)
+      #expect(try tx.draft(cid) == nil)
+    }
+    #expect(try found(fixture) == 2)
     try fixture.write { tx throws(StoreFailure) in
       try tx.connection.execute("DELETE FROM conversation")
     }
