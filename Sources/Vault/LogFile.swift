@@ -81,7 +81,6 @@ private func truncateLog(_ file: SQLiteFile?, _ size: Int64) -> Int32 {
   let flushed = unsafe own.writeBatch()
   if flushed != SQLITE_OK { return flushed }
   let (whole, rest) = max(0, size &- logHeaderBytes).quotientAndRemainder(dividingBy: frameBytes)
-  _ = unsafe own.withVault { core in core.committed.min(whole, ordering: .acquiringAndReleasing) }
   return unsafe base.truncate(size == 0 ? 0 : place(ofFrame: whole &+ 1) &+ rest)
 }
 

@@ -42,10 +42,7 @@ extension UnsafeMutablePointer where Pointee == tideline_file {
     unsafe clearHalves()
     // The log begins anew, so what was gathered is of a transaction that was taken back.
     unsafe pointee.batch_count = 0
-    let begun = unsafe withVault { core in
-      core.committed.store(0, ordering: .releasing)
-      return core.marks.begin()
-    }
+    let begun = unsafe withVault { core in core.marks.begin() }
     guard let begun else { return Code.writeFailed }
     if begun.result != SQLITE_OK { return begun.result }
     unsafe UnitCipher.bind(bound, .logHeader, Int64(bitPattern: begun.generation))
@@ -160,10 +157,9 @@ extension UnsafeMutablePointer where Pointee == tideline_file {
     if result == SQLITE_OK { unsafe startWrite(place(ofFrame: number), bytes) }
     _ = unsafe withVault { core in
       core.written.add(UInt64(count), ordering: .acquiringAndReleasing)
-      guard isCommit else { return }
-      let end = number &+ Int64(count) &- 1
-      core.committed.store(end, ordering: .releasing)
-      if result == SQLITE_OK { core.marks.commit(UInt64(bitPattern: end)) }
+      if isCommit, result == SQLITE_OK {
+        core.marks.commit(UInt64(bitPattern: number &+ Int64(count) &- 1))
+      }
     }
     return result
   }

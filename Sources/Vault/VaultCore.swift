@@ -32,8 +32,6 @@ enum FileHold: Sendable {
   /// Frames written to the log, and how many of them are known to be on disk.
   let written = Atomic<UInt64>(0)
   let synced = Atomic<UInt64>(0)
-  /// Frames of the log up to its last commit; 0 where this process has written none.
-  let committed = Atomic<Int64>(0)
   /// What an earlier process left in the log may not be on disk, and only a sync of
   /// this one can tell.
   private let isInherited = Atomic<Bool>(true)

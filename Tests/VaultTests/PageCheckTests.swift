@@ -72,6 +72,33 @@ struct PageCheckTests {
     vault.close()
   }
 
+  /// Protects: frames that were copied are neither needed nor newer than the main file, also where
+  /// one of them does not open any more.
+  @Test func whatTheMainFileHasOfTheLog() throws {
+    let place = Place()
+    _ = try prepared(place)
+    let vault = try open(place.path, create: false)
+    vault.accept()
+    let writer = Database(try vault.connect(.writer))
+    writer.run("UPDATE t SET body = 'first' WHERE id < 40")
+    writer.run("UPDATE t SET body = 'second' WHERE id < 40")
+    let frames = (contents(place.logPath).count - 72) / (4_096 + 64)
+    writer.run("PRAGMA wal_checkpoint(PASSIVE)")
+    #expect(contents(place.logPath).count > 72)
+    let file = try #require(FileHandle(forUpdatingAtPath: place.logPath))
+    try file.seek(toOffset: try file.seekToEnd() - 100)
+    try file.write(contentsOf: [1, 2, 3, 4])
+    try file.close()
+    #expect(frames > 3)
+    #expect(try check(vault).damaged == 0)
+    let pages = try vault.pages()
+    let texts = try (1...pages.count).compactMap { try pages.page($0) }
+    #expect(texts.contains { String(decoding: $0, as: UTF8.self).contains("second") })
+    #expect(!texts.contains { String(decoding: $0, as: UTF8.self).contains("first") })
+    writer.close()
+    vault.close()
+  }
+
   /// Protects: a page that only the log has is looked at, and each frame that recovery needs.
   @Test func whatTheLogHas() throws {
     let place = Place()

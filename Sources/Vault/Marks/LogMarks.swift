@@ -80,6 +80,14 @@ final class LogMarks: Sendable {
     }
   }
 
+  /// How many frames of the log, by default that in use, the main file has.
+  func copied(of generation: UInt64?) -> Int64 {
+    state.withLock { state in
+      let asked = generation ?? state.log ?? state.mark.generation
+      return asked == state.mark.generation ? Int64(clamping: state.mark.copied) : 0
+    }
+  }
+
   /// The header of the log has opened.
   func found(_ generation: UInt64) { state.withLock { $0.log = generation } }
 

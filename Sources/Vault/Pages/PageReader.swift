@@ -99,24 +99,26 @@ package final class PageReader {
 
   // MARK: The log
 
-  private func openHeader(_ header: inout [UInt8]) -> Bool {
+  /// The generation of the log.
+  private func openHeader(_ header: inout [UInt8]) -> UInt64? {
     unsafe bound.withUnsafeMutableBufferPointer { bound in
-      guard let bound = bound.baseAddress else { return false }
-      return unsafe core.openHeader(&header, bound: bound, key: core.keys.log) != nil
+      guard let bound = bound.baseAddress else { return nil }
+      return unsafe core.openHeader(&header, bound: bound, key: core.keys.log)
     }
   }
 
   /// Finds the pages of all commits of the log; gives how many pages the database then has, or nil
   /// where the log has no commit. docs/reference/file-format.md has the rules. Up to the last
-  /// commit that this process has written a frame that does not open ends nothing.
+  /// commit of an open file a frame that does not open ends nothing. The main file has the newest
+  /// pages of those frames that were copied.
   private func readLog() throws(VaultFailure) -> Int64? {
-    let last = core.committed.load(ordering: .acquiring)
-    lostFrames = last
+    let last = Int64(clamping: core.marks.committed.load(ordering: .acquiring))
+    lostFrames = max(0, last &- core.marks.copied(of: nil))
     guard let log else { return nil }
     var header = try log.read(FileFormat.logHeaderUnitBytes, at: 0)
-    guard header.count == FileFormat.logHeaderUnitBytes,
-      openHeader(&header)
+    guard header.count == FileFormat.logHeaderUnitBytes, let generation = openHeader(&header)
     else { return nil }
+    let copied = core.marks.copied(of: generation)
     var sum = LogSum(isBigEndian: header[3] & 1 != 0)
     sum.add(header[0..<24])
     guard sum.isEqual(to: header[24..<32]) else { return nil }
@@ -127,15 +129,17 @@ package final class PageReader {
       let isNeeded = number <= last
       guard let frame = try frame(number, in: log), frame[8..<16].elementsEqual(header[16..<24])
       else {
-        if !isNeeded { break }
-        lostFrames &+= 1
+        if number > copied {
+          if !isNeeded { break }
+          lostFrames &+= 1
+        }
         continue
       }
       let lead = frame.prefix(FileFormat.frameHeaderBytes)
       sum.add(lead[0..<8])
       sum.add(frame[FileFormat.frameHeaderBytes...])
       guard isNeeded || sum.isEqual(to: lead[16..<24]) else { break }
-      waiting[Self.number(lead[0..<4])] = number
+      if number > copied { waiting[Self.number(lead[0..<4])] = number }
       let size = Self.number(lead[4..<8])
       if size != 0 {
         frames.merge(waiting) { _, newer in newer }
