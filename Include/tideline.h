@@ -650,7 +650,7 @@ enum {
   TL_PHASE_UP_TO_DATE = 2   ///< Nothing is under way but what waits for the user.
 };
 
-/// Commits are missing since the opening; #TL_OPEN_FRESH refuses instead.
+/// What the opened file lacked, as of its opening; #TL_OPEN_FRESH refuses such a file instead.
 enum {
   TL_STATE_LOG_LOST = 1u << 0, ///< The log was removed, cut or replaced.
   TL_STATE_OLDER = 1u << 1     ///< The file was older than `commit_seq` of #tl_client_config.

@@ -52,16 +52,32 @@ struct OwnTable {
     // A commit also where nothing is lacking.
     try tx.connection.run("UPDATE meta SET lsn = lsn WHERE one = 1")
     var done: [UInt64] = []
-    for (id, row) in own.units(.operation) {
+    let operations = own.units(.operation)
+    let last = operations.last.map { UInt64(clamping: $0.id) } ?? 0
+    tx.counters.lastOperation = Swift.max(tx.counters.lastOperation, last)
+    // Where the file has gone on without them, others have their numbers.
+    var numbers: [UInt64: UInt64] = [:]
+    for (id, row) in operations {
       let seq = UInt64(clamping: id)
-      guard try tx.operation(seq) == nil, let cid = try conversation(of: row),
-        let record = OwnUnit.operation(row, seq: seq, cid: cid)
+      guard let cid = try conversation(of: row),
+        var record = OwnUnit.operation(row, seq: seq, cid: cid)
       else { continue }
+      if let there = try tx.operation(seq) {
+        if isSame(there, record) { continue }
+        tx.counters.lastOperation &+= 1
+        record.seq = tx.counters.lastOperation
+        numbers[seq] = record.seq
+      }
+      record.depends = numbers[record.depends] ?? record.depends
       if record.verb.isMark {
-        if try tx.annotationTable.putBack(record) { done.append(seq) }
-      } else if try !isKnown(record) {
+        if try tx.annotationTable.putBack(record) { done.append(record.seq) }
+      } else if let name = record.clientID, let known = try tx.operation(clientID: name) {
+        numbers[seq] = known.seq
+      } else if try isMade(record) {
+        numbers[seq] = 0
+      } else {
         try putBack(record)
-        done.append(seq)
+        done.append(record.seq)
       }
     }
     for (_, row) in own.units(.draft) {
@@ -81,11 +97,15 @@ struct OwnTable {
     return try tx.conversation(creating: id).cid
   }
 
-  /// Whether what a client id names is here: as an operation, also one that is done, or as the
-  /// message that it made.
-  private func isKnown(_ record: OperationRecord) throws(StoreFailure) -> Bool {
+  /// Whether two of one number are one: what it makes, or what it changes, is the same.
+  private func isSame(_ there: OperationRecord, _ record: OperationRecord) -> Bool {
+    if there.verb != record.verb || there.clientID != record.clientID { return false }
+    return record.clientID != nil || there.cid == record.cid && there.target == record.target
+  }
+
+  /// Whether the message that it made is here.
+  private func isMade(_ record: OperationRecord) throws(StoreFailure) -> Bool {
     guard let name = record.clientID else { return false }
-    if try tx.operation(clientID: name) != nil { return true }
     return try tx.connection.statement(Queries.messageByClient, record.cid, name).step()
   }
 
@@ -107,7 +127,11 @@ struct OwnTable {
     tx.counters.lastOperation = Swift.max(tx.counters.lastOperation, record.seq)
     if record.number != 0 {
       let isTaken =
-        try tx.connection.number("SELECT 1 FROM message WHERE number = ?", record.number) != nil
+        try tx.connection.number(
+          """
+          SELECT 1 FROM message WHERE number = ?1
+          UNION ALL SELECT 1 FROM operation WHERE number = ?1
+          """, record.number) != nil
       if isTaken { record.number = tx.nextNumber() }
       tx.counters.lastNumber = Swift.max(tx.counters.lastNumber, record.number)
     }

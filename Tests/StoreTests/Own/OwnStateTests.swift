@@ -159,6 +159,42 @@ struct OwnStateTests {
     #expect(try names() == ["a", "b", "d"])
   }
 
+  /// Protects: what is put back into a file that has gone on without it changes what it was to
+  /// change, and nothing that took its number.
+  @Test func whatIsPutBackKeepsToItsOwn() throws {
+    store.close()
+    let backup = try #require(FileManager.default.contents(atPath: fixture.path))
+    try fixture.reopen()
+    let sent = try say("lost")
+    for verb in [OperationVerb.editMessage, .deleteMessage] {
+      try fixture.write { tx throws(StoreFailure) in
+        var after = OperationRecord(verb, cid: cid, target: bytes("lost"), plain: bytes("changed"))
+        after.depends = sent
+        _ = try tx.operationTable.addOperation(after)
+      }
+    }
+    try say("also lost")
+    store.close()
+    let kept = own
+    try put(backup, at: fixture.path)
+    try put(nil, at: ownPath)
+    try fixture.reopen()
+    for name in ["w", "x"] { try say(name) }
+    store.close()
+    try put(kept, at: ownPath)
+    try fixture.reopen()
+    let all = try store.openWork()
+    #expect(all.count == 6)
+    let lost = try #require(all.first { $0.clientID == bytes("lost") })
+    let changes = all.filter { $0.verb == .editMessage || $0.verb == .deleteMessage }
+    #expect(changes.count == 2)
+    #expect(changes.allSatisfy { $0.target == bytes("lost") && $0.depends == lost.seq })
+    #expect(Set(all.compactMap { text($0.clientID) }) == ["w", "x", "lost", "also lost"])
+    #expect(Set(all.map(\.seq)).count == all.count)
+    #expect(Set(all.map(\.number).filter { $0 != 0 }).count == 4)
+    #expect(try store.isKeptTwice())
+  }
+
   /// Protects: the commit that puts back is newer than all that was read, so that a file of own
   /// work that cannot be made anew is a stale one from then on, also where it had nothing to give.
   @Test(arguments: [false, true]) func whatWasPutBackCanBeCancelled(_ isBefore: Bool) throws {
