@@ -25,6 +25,8 @@ package struct DiskEvent: Sendable {
   package var path: String
   package let kind: FaultFileKind
   package let change: Change
+  /// That of the file as it was opened, or as it is removed.
+  package var inode: UInt64 = 0
 }
 
 /// How a write goes wrong.
@@ -236,11 +238,13 @@ private final class FileState {
   let vfs: FaultVFS
   let path: String
   let kind: FaultFileKind
+  let inode: UInt64
 
   init(_ vfs: FaultVFS, _ path: String, _ kind: FaultFileKind) {
     self.vfs = vfs
     self.path = path
     self.kind = kind
+    inode = TestSupport.inode(of: path) ?? 0
   }
 }
 
@@ -262,7 +266,8 @@ private func judge(
   _ file: UnsafeMutablePointer<sqlite3_file>?, _ change: DiskEvent.Change
 ) -> FaultVFS.Verdict {
   let state = Unmanaged<FileState>.fromOpaque(own(file).pointee.state).takeUnretainedValue()
-  return state.vfs.judge(DiskEvent(path: state.path, kind: state.kind, change: change))
+  return state.vfs.judge(
+    DiskEvent(path: state.path, kind: state.kind, change: change, inode: state.inode))
 }
 
 private func owner(_ vfs: UnsafeMutablePointer<sqlite3_vfs>?) -> FaultVFS {
@@ -352,7 +357,8 @@ extension FaultVFS {
     vfs.pointee.xDelete = { vfs, name, sync in
       let vfs = owner(vfs)
       let path = name.map { String(cString: $0) } ?? ""
-      let event = DiskEvent(path: path, kind: .other, change: .delete)
+      let event = DiskEvent(
+        path: path, kind: .other, change: .delete, inode: inode(of: path) ?? 0)
       guard case .pass = vfs.judge(event) else { return SQLITE_IOERR | (10 << 8) }
       let result = vfs.base.pointee.xDelete(vfs.base, name, sync)
       let fails = sync != 0 && vfs.plan.withLock { $0.failFolderSyncs }

@@ -81,8 +81,9 @@ internal import Synchronization
     if isThere {
       isThere = false
       do throws(VaultFailure) {
-        if !core.mainFile.hasMoved { try unsafe HeaderFile.remove(base, name) }
+        // The log first: an opening looks for it where it finds the other.
         try unsafe HeaderFile.remove(base, name + "-wal")
+        if !core.mainFile.hasMoved { try unsafe HeaderFile.remove(base, name) }
       } catch {
         // The next file that is made under that name makes it anew.
       }

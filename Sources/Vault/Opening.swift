@@ -58,7 +58,7 @@ struct Opening {
         base: base, opened: opened, mainFile: file,
         hold: .name(session))
       // What is empty is not there, so nothing is left beside it.
-      let repair = Repair(core: core, path: path, isLeftOver: false, hadLog: true)
+      let repair = Repair(core: core, path: path, isLeftOver: false, hasOther: false, hadLog: true)
       return Opening(repair: repair, vfsName: vfsName, isMade: isMade)
     } catch {
       StorageVFS.remove(session)
@@ -103,6 +103,7 @@ struct Opening {
       hold: .file(claim, lock))
     return Repair(
       core: core, path: path, isLeftOver: isLeftOver,
+      hasOther: unfinished != .missing && !isLeftOver,
       hadLog: try FileStatus(path: path + "-wal") != .missing)
   }
 

@@ -9,6 +9,8 @@ struct Repair {
   let path: String
   /// The name that the file was made under leads to it yet.
   let isLeftOver: Bool
+  /// Another file has the name that one is made under.
+  let hasOther: Bool
   /// A log was there.
   let hadLog: Bool
 
@@ -19,7 +21,8 @@ struct Repair {
       try core.copies.repair()
       let name = HeaderFile.unfinishedName(path)
       if isLeftOver { try unsafe HeaderFile.remove(base, name) }
-      try unsafe HeaderFile.removeRemains(base, of: core.copies.current?.other ?? [], under: name)
+      let other = core.copies.current?.other ?? []
+      if hasOther { try unsafe HeaderFile.removeRemains(base, of: other, under: name) }
       let own = HeaderFile.unfinishedName(path + OwnFile.suffix)
       if !core.isNamed { try unsafe HeaderFile.remove(base, own) }
     } catch {

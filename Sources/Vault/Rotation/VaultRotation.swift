@@ -244,10 +244,12 @@ extension Vault {
 // MARK: - What a crash leaves
 
 extension HeaderFile {
-  /// Whether what begins so is what is left of the file `id` under the other name.
+  /// Whether what begins so is what is left of the file `id` under the other name, or was never
+  /// finished.
   private static func isRemains(_ start: [UInt8], of id: [UInt8]) -> Bool {
     let first = start.prefix(32)
-    return first.allSatisfy { $0 == 0 } || first.dropFirst(16).elementsEqual(id)
+    if first.allSatisfy({ $0 == 0 }) { return true }
+    return id.contains { $0 != 0 } && first.dropFirst(16).elementsEqual(id)
   }
 
   /// A file of its own, which only has that name, is not to be emptied.
@@ -258,11 +260,11 @@ extension HeaderFile {
   }
 
   /// Removes what a rotation has left that a crash has ended: the new file, or the old one, whose
-  /// key slots are overwritten before.
+  /// key slots are overwritten before; also what a healing has left, and its log.
   static func removeRemains(
     _ base: SQLiteVFS, of id: [UInt8], under name: String
   ) throws(VaultFailure) {
-    guard id.contains(where: { $0 != 0 }), let identity = try FileStatus(path: name).identity,
+    guard let identity = try FileStatus(path: name).identity,
       isRemains(try start(of: identity, name), of: id)
     else { return }
     let (file, hold) = try unsafe claimed(base, name)
@@ -271,6 +273,8 @@ extension HeaderFile {
     let zeros = [UInt8](repeating: 0, count: FileFormat.copyBytes - kept)
     for place in places { try file.write(zeros, at: place + Int64(kept)) }
     try file.sync()
+    // The log first: where it is left, so is what leads here.
+    try unsafe remove(base, name + "-wal")
     try unsafe remove(base, name)
     withExtendedLifetime(hold) {}
   }

@@ -1,5 +1,6 @@
 /// What is left of a file, read into a new one: on a full disk, of a file that was cut, and of one
 /// that may only be read.
+import Base
 import Engine
 import Foundation
 import TestSupport
@@ -126,6 +127,60 @@ import Testing
       #expect(throws: Failure.locked) { try salvage(world, to: out + "/other") }
     }
     world.client.close()
+  }
+
+  /// Protects: after a loss of power the file is as it was, also where a page of it is damaged; the
+  /// new one is not there, is unfinished, or has all, and has all once the work was done.
+  @Test func aPowerCutLosesNothing() throws {
+    let folder = try TrapsRestart.Folder()
+    let world = try closed(folder)
+    world.client.close()
+    let path = folder.storePath.path
+    let handle = try #require(FileHandle(forUpdatingAtPath: path))
+    try handle.seek(toOffset: 8_192 + 4_096 * 20 + 100)
+    try handle.write(contentsOf: [1, 2, 3, 4, 5])
+    try handle.close()
+    let before = try [UInt8](Data(contentsOf: URL(fileURLWithPath: path)))
+    let record = DiskRecord(folder.path, on: disk)
+    try salvage(world, to: folder.path + "/saved")
+    record.end(on: disk)
+    disk.reset()
+    let there = try TrapsRestart.Folder()
+    var random = Random(seed: 62)
+    var seen: [Bool: Int] = [:]
+    try record.eachCut(rounds(10_000, least: 100), &random) { cut, left, _ in
+      for (name, bytes) in left.files {
+        try Data(bytes).write(to: URL(fileURLWithPath: there.path + "/" + name))
+      }
+      #expect(left.files[URL(fileURLWithPath: path).lastPathComponent] == before)
+      let saved = there.path + "/saved"
+      do throws(Failure) {
+        let (messages, operations) = try found(world, saved)
+        #expect(messages > 200 && operations == 1, "cut at \(cut)")
+        seen[true, default: 0] += 1
+      } catch {
+        let isUnfinished = if case .notFound = error { true } else { error == .notOurs }
+        #expect(isUnfinished, "cut at \(cut): \(error)")
+        #expect(cut < record.count)
+        seen[false, default: 0] += 1
+      }
+      for name in try FileManager.default.contentsOfDirectory(atPath: there.path) {
+        try FileManager.default.removeItem(atPath: there.path + "/" + name)
+      }
+    }
+    #expect(seen[true, default: 0] > 0 && seen[false, default: 0] > 20)
+  }
+
+  private func found(_ world: World, _ path: String) throws(Failure) -> (Int, Int) {
+    var config = world.config
+    config.baseVFS = nil
+    guard case .path(_, let key, _, _) = config.file else { return (0, 0) }
+    config.file = .path(path, key: key, create: false, strict: false)
+    let client = try Client.open(config)
+    defer { client.close() }
+    let page = try client.messages(
+      MessageQuery(conversation: Array("room".utf8), limit: 1_000))
+    return (page.rows.count, try client.operations(OperationQuery(limit: 10)).rows.count)
   }
 
   /// Runs `body` with the rights of another user on this thread, where the process has all.

@@ -71,4 +71,41 @@ struct FormTests {
     }
     #expect(write > 1)
   }
+
+  /// Protects: the same after a loss of power, at any event of the way.
+  @Test(arguments: FormTests.files)
+  func aPowerCutLeavesItWhole(_ file: String) throws {
+    let folders = try (0..<2).map { _ in
+      let folder = FileManager.default.temporaryDirectory
+        .appendingPathComponent("form-\(UUID().uuidString)")
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      return folder.path
+    }
+    defer { for folder in folders { try? FileManager.default.removeItem(atPath: folder) } }
+    try FileManager.default.copyItem(atPath: file, toPath: folders[0] + "/form.tide")
+    func config(_ folder: String, _ disk: FaultVFS?) -> StoreConfig {
+      StoreConfig(
+        kind: .file(
+          path: folder + "/form.tide", key: HostKey((0..<32).map { UInt8($0) }), create: false,
+          strict: false, baseVFS: disk?.name),
+        account: [], user: bytes("me"))
+    }
+    let disk = FaultVFS()
+    let record = DiskRecord(folders[0], on: disk)
+    try MessageStore.open(config(folders[0], disk)).close()
+    record.end(on: disk)
+    #expect(record.count > 0)
+    var random = Random(seed: 3)
+    try record.eachCut(rounds(2_000, least: 20), &random) { cut, left, _ in
+      for (name, bytes) in left.files {
+        try Data(bytes).write(to: URL(fileURLWithPath: folders[1] + "/" + name))
+      }
+      let store = try MessageStore.open(config(folders[1], nil))
+      try expectAll(store, "cut at \(cut)")
+      store.close()
+      for name in try FileManager.default.contentsOfDirectory(atPath: folders[1]) {
+        try FileManager.default.removeItem(atPath: folders[1] + "/" + name)
+      }
+    }
+  }
 }
