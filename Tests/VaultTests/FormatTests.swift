@@ -138,4 +138,24 @@ struct FormatTests {
     #expect(bytes[80..<168] != second[80..<168])
     #expect(bytes[8192...] != second[8192...])
   }
+
+  /// Protects: while the key of a slot is at hand that key wraps, which makes openings cheap; a new
+  /// data key is wrapped for the public parts.
+  @Test func aNewSlotIsWrappedByItsKey() throws {
+    let place = Place()
+    try open(place.path).close()
+    func isDirect(_ slot: Int) -> Bool {
+      contents(place.path)[1344 + 32 * slot..<1376 + 32 * slot].allSatisfy { $0 == 0 }
+    }
+    let vault = try open(place.path)
+    var writer = Database(try vault.connect(.writer))
+    try vault.add(.code)
+    #expect(isDirect(0) && isDirect(1))
+    writer = try vault.rotate(writer)
+    #expect(!isDirect(0) && !isDirect(1))
+    try vault.add(.raw, replacing: 0)
+    #expect(isDirect(0) && !isDirect(1))
+    writer.close()
+    vault.close()
+  }
 }

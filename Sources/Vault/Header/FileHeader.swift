@@ -141,7 +141,7 @@ extension FileHeader {
   ) throws(VaultFailure) {
     var slot = new?.slot ?? .empty
     var once = [UInt8](repeating: 0, count: FileFormat.keyBytes)
-    if let new { once = try slot.wrap(keys, to: new.part, of: self) }
+    if let new { once = try slot.wrap(keys, for: new, of: self) }
     box.set(part: new?.part ?? once, of: number)
     bytes.replaceSubrange(Self.place(of: number), with: slot.bytes)
     bytes.replaceSubrange(HeaderBox.place(ofOnce: number), with: once)

@@ -74,8 +74,8 @@ internal import CSodium
 }
 
 extension KeyMemory {
-  /// A key that lives for one wrapping or unwrapping.
-  @safe final class Wrapping {
+  /// A key that lives for one wrapping or unwrapping. Nothing changes it.
+  @safe final class Wrapping: @unchecked Sendable {
     private let block: UnsafeMutablePointer<UInt8>
 
     init?(_ fill: (UnsafeMutablePointer<UInt8>) -> Bool) {
