@@ -49,7 +49,16 @@ def spoil(w):
     pathlib.Path(w.path + "-wal").unlink(missing_ok=True)
 
 
+def lacking(w):
+    """The opening of a copy that lacks the log, where that is to be refused."""
+    w.refilled().send(ROOM, MARK)
+    copy = pathlib.Path(w.folder, "copy")
+    copy.write_bytes(pathlib.Path(w.path).read_bytes())
+    return opening(w, path=str(copy), flags=64)
+
+
 opens("TL_OK", "a new file")
+gives("tl_client_open", "TL_E_DAMAGED", "a copy without its log, and `TL_OPEN_FRESH`", lacking)
 gives("tl_client_open", "TL_E_INVALID", "NULL for the configuration", lambda w: (None, w.out()))
 gives("tl_client_open", "TL_E_INVALID", "a path that ends in -wal",
       lambda w: opening(w, path=w.path + "-wal"))
