@@ -21,7 +21,7 @@ package enum KeyKind: UInt32, Sendable {
   package let kind: KeyKind
   /// 0 where the system had no memory for it.
   package let count: Int
-  private let block: UnsafeMutableRawPointer?
+  private var block: UnsafeMutableRawPointer?
 
   /// `fill` writes the bytes.
   package init(_ kind: KeyKind, count: Int, _ fill: (UnsafeMutablePointer<UInt8>) -> Void) {
@@ -55,12 +55,14 @@ package enum KeyKind: UInt32, Sendable {
     unsafe sodium_free(block)
   }
 
-  /// Overwrites the secret. After it there are zeros.
+  /// Overwrites the secret and gives its memory back: guarded pages are four mappings of the
+  /// process, which has few for thousands of clients.
   package func wipe() {
-    if let block = unsafe block { unsafe sodium_memzero(block, count) }
+    unsafe sodium_free(block)
+    unsafe block = nil
   }
 
-  /// The secret's bytes, for the call only; nil without memory.
+  /// The secret's bytes, for the call only; nil without memory, and once it is wiped.
   package func withBytes<Result>(_ body: (UnsafePointer<UInt8>) -> Result) -> Result? {
     guard let block = unsafe block else { return nil }
     return unsafe body(UnsafePointer(block.assumingMemoryBound(to: UInt8.self)))
