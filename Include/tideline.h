@@ -487,8 +487,7 @@ typedef struct tl_client_config {
 
     A failed opening changes nothing in an existing file. On a full disk a file opens and can be
     read. #TL_E_STORAGE also means that more than one name leads to the file (hard links), or that
-    no descriptor is free for it or for #tl_client_event_fd. On a `storage` it acquires the name
-    from whoever holds it.
+    no descriptor is free. On a `storage` it acquires the name from whoever holds it.
 
         tl_client_config config = {.struct_size = sizeof config};
         config.path = text("eva.tideline");  // text() makes a tl_view of a string
@@ -640,7 +639,8 @@ TL_API TL_CHECK tl_status tl_client_advance(tl_client *client, int64_t *wait_ms)
     Poll it; never read or close it. #tl_client_next_frame clears it with #TL_NONE, so take the
     frames before the changes. Offline, #tl_client_advance clears it too, if nothing was signalled
     since the call before. Valid until the client is freed.
-    @param out The descriptor, or -1 on failure. */
+    @param out The descriptor, or -1 on failure.
+    @return #TL_E_STORAGE (no descriptor is left). */
 TL_API TL_CHECK tl_status tl_client_event_fd(tl_client *client, int32_t *out);
 
 typedef int32_t tl_phase;

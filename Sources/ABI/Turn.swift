@@ -99,7 +99,7 @@ public func tl_client_event_fd(
   unsafe out?.pointee = -1
   return unsafe boundary(client) { client throws(Failure) in
     guard let out = unsafe out else { throw .invalid("out is NULL") }
-    unsafe out.pointee = client.eventDescriptor
+    unsafe out.pointee = try client.eventDescriptor()
     return status(TL_OK)
   }
 }

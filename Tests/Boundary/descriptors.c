@@ -38,16 +38,17 @@ static int is_done(tl_status status) {
   return status == TL_OK;
 }
 
-/* News are told of and taken. */
-static void tells_of_news(tl_client *client) {
+/* News are told of and taken; gives whether there is a descriptor that tells. */
+static int tells_of_news(tl_client *client) {
   int32_t fd = -1;
-  EXPECT(tl_client_event_fd(client, &fd), TL_OK);
-  CHECK(fd >= 0);
+  int has_event = is_done(tl_client_event_fd(client, &fd));
+  CHECK(has_event == (fd >= 0));
   EXPECT(tl_client_connected(client), TL_OK);
   EXPECT(sync_latest(client, NULL), TL_OK);
-  CHECK(is_readable(fd));
+  if (has_event) CHECK(is_readable(fd));
   turn(client);
-  CHECK(!is_readable(fd));
+  if (has_event) CHECK(!is_readable(fd));
+  return has_event;
 }
 
 /* A read on a connection of its own. */
@@ -76,7 +77,7 @@ static int use(const char *file, int count) {
     CHECK(strstr(tl_last_error(), "no file descriptor is left") != NULL);
     CHECK(access(unfinished, F_OK) != 0);
   } else {
-    tells_of_news(client);
+    all_done &= tells_of_news(client);
     all_done &= is_done(tl_search_switch(client, 1)) && is_done(read_apart(client));
     for (; tries < 5; tries++) {
       tl_send send = send_of("\"text\"");
@@ -109,14 +110,22 @@ static void each_number(const char *file) {
 static void a_client_on_a_file_works_or_is_refused(void) { each_number(path); }
 static void a_client_in_memory_works_or_is_refused(void) { each_number(NULL); }
 
-/* header: "no descriptor is free for it or for #tl_client_event_fd" */
+/* header: "or that no descriptor is free" */
 static void the_reason_names_descriptors(void) {
   tl_client *client = NULL;
-  tl_client_config config = memory_config();
+  tl_client_config config = file_config(path);
   leave_free(0);
   EXPECT(tl_client_open(&config, &client), TL_E_STORAGE);
-  CHECK(setrlimit(RLIMIT_NOFILE, &usual) == 0);
   CHECK(client == NULL && strstr(tl_last_error(), "no file descriptor is left") != NULL);
+  /* header: "(no descriptor is left)" */
+  config = memory_config();
+  int32_t fd = 0;
+  EXPECT(tl_client_open(&config, &client), TL_OK);
+  EXPECT(tl_client_event_fd(client, &fd), TL_E_STORAGE);
+  CHECK(fd == -1 && strstr(tl_last_error(), "no file descriptor is left") != NULL);
+  CHECK(setrlimit(RLIMIT_NOFILE, &usual) == 0);
+  EXPECT(tl_client_event_fd(client, &fd), TL_OK);
+  tl_client_free(client);
 }
 
 int main(void) {

@@ -33,6 +33,7 @@ UNREACHED = {
     ("tl_client_reacquire", "TL_E_TOO_NEW"): "another process of a later version has written the "
                                              "file since",
     ("tl_file_watch", "TL_E_STORAGE"): "the system has no descriptor left",
+    ("tl_client_event_fd", "TL_E_STORAGE"): "as `tl_file_watch`",
 }
 FRAME, DIFF, TEXT = c.POINTER(c.Frame), c.POINTER(c.Diff), c.POINTER(c.Text)
 NOBODY, NEVER = f"{MARK}-nobody", 1 << 40

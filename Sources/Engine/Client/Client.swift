@@ -33,8 +33,6 @@ package final class Client: Sendable {
       var system = SystemRandomNumberGenerator()
       config.seed = system.next()
     }
-    // Before the file: a client without it could tell nobody of its news.
-    guard let signal = EventSignal() else { throw .noDescriptor }
     do throws(StoreFailure) {
       let store = try MessageStore.open(config.storeConfig, isTentative: true)
       if store.isLogLost {
@@ -47,8 +45,7 @@ package final class Client: Sendable {
       }
       if store.isOlder { config.log?(.warn, "the file is older than the host knows") }
       do throws(StoreFailure) {
-        let core = Core(
-          in: store, engine: try SyncEngine(CoreConfig(config), in: store), signal: signal)
+        let core = Core(in: store, engine: try SyncEngine(CoreConfig(config), in: store))
         store.accept()
         core.endCopied()
         let client = Client(config, core)
@@ -239,7 +236,10 @@ package final class Client: Sendable {
 
   private static let waitMsMax: Int64 = 2_147_483_647
 
-  package var eventDescriptor: Int32 { core.signal.descriptor }
+  package func eventDescriptor() throws(Failure) -> Int32 {
+    guard let descriptor = core.signal.descriptor else { throw .noDescriptor }
+    return descriptor
+  }
 
   package func state() throws(Failure) -> ClientState {
     try input { engine, _ throws(Failure) in

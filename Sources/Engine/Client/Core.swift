@@ -55,7 +55,7 @@ final class Core: Sendable {
   /// Another one after the file was given up and taken again.
   private let held: Lock<MessageStore>
   let config: CoreConfig
-  let signal: EventSignal
+  let signal = EventSignal()
   private let availability = Lock(Availability.open)
   /// A call has found damage since the file was last healed. Two pages that contradict each other
   /// are damaged, though each of them decrypts.
@@ -67,12 +67,11 @@ final class Core: Sendable {
   /// The order of the conversations, as of the last read of a page of them.
   let listed = Lock(ListState(ListConfig(rowsMax: .max)))
 
-  init(in store: MessageStore, engine: sending SyncEngine, signal: EventSignal) {
+  init(in store: MessageStore, engine: sending SyncEngine) {
     config = engine.config
     held = Lock(store)
     snapshot = engine.windows.snapshot
     self.engine = Lock(engine)
-    self.signal = signal
   }
 
   // Inlined, it is there once for each kind of answer.
