@@ -36,7 +36,7 @@ TESTS := TL_TESTED=1 SWT_SWIFT_ERROR_BACKTRACING_ENABLED=0 $(SWIFT) test --disab
 .DEFAULT_GOAL := lib
 .PHONY: storage storage-setup lib setup check quick nightly fmt format tidy tables header build test symbols abi \
   abi-accept abidiff c py py-run probe-test probe-run matrix xmpp ejabberd nats jmap interop statuses types swift-boundary screens sim sim-bin \
-  sim-test sim-storage sim-commits sim-each-commit sim-retention sim-log import-kill handover sim-known sim-smoke sim-faults \
+  sim-test sim-storage sim-rest sim-commits sim-each-commit sim-retention sim-log import-kill handover sim-known sim-smoke sim-faults \
   sim-long sim-traces hostile faults damage asan tsan fuzz search-model bench bench-count bench-growth bench-retention \
   bench-rows bench-search bench-syscalls bench-worst bench-weight bench-page bench-setup server examples docs-lint demo \
   terminal terminal-test screenshots test-build test-swift test-install asan-swift size install uninstall clean \
@@ -231,6 +231,10 @@ sim-storage: sim-bin
 sim-retention: sim-bin
 	$(SIM) run --seeds $(RETENTION_SEEDS) --jobs $(JOBS) \
 	  --worlds retention
+
+## The same, and each client rests before each of its turns.
+sim-rest: sim-bin
+	SIM_REST=1 $(SIM) run --seeds $(SEEDS) --jobs $(JOBS) --worlds mix
 
 ## A server that keeps a log. The control, which appends what it hears, has to fail in nearly all.
 sim-log: sim-bin

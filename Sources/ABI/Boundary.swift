@@ -63,7 +63,7 @@ extension Failure {
     case .invalid: ABI.status(TL_E_INVALID)
     case .closed: ABI.status(TL_E_CLOSED)
     case .released: ABI.status(TL_E_RELEASED)
-    case .storage, .linked, .inTheWay, .noDescriptor, .host: ABI.status(TL_E_STORAGE)
+    case .storage, .linked, .moved, .inTheWay, .noDescriptor, .host: ABI.status(TL_E_STORAGE)
     case .full: ABI.status(TL_E_FULL)
     case .key: ABI.status(TL_E_KEY)
     case .noSlot: ABI.status(TL_E_NO_SLOT)

@@ -57,6 +57,13 @@ public func tl_client_reacquire(_ client: OpaquePointer?) -> tl_status {
   }
 }
 
+@implementation @_cdecl("tl_client_rest")
+public func tl_client_rest(_ client: OpaquePointer?) -> tl_status {
+  unsafe boundary(client) { client throws(Failure) in
+    try client.rest() ? status(TL_OK) : status(TL_NONE)
+  }
+}
+
 @implementation @_cdecl("tl_file_watch")
 public func tl_file_watch(
   _ path: tl_view, _ out: UnsafeMutablePointer<Int32>?

@@ -27,16 +27,33 @@ typealias SQLiteVFS = UnsafeMutablePointer<sqlite3_vfs>
     _ = unsafe memory.initializeMemory(as: UInt8.self, repeating: 0, count: size)
     unsafe name = made
     unsafe file = memory.assumingMemoryBound(to: sqlite3_file.self)
+    try unsafe open(vfs, create: create, readsOnly: readsOnly)
+  }
+
+  private func open(
+    _ vfs: SQLiteVFS, create: Bool, readsOnly: Bool
+  ) throws(VaultFailure) {
     var result = SQLITE_CANTOPEN
     var given: Int32 = 0
     if let open = unsafe vfs.pointee.xOpen {
       let wanted = SQLITE_OPEN_READWRITE | SQLITE_OPEN_MAIN_DB | (create ? SQLITE_OPEN_CREATE : 0)
-      result = unsafe open(vfs, made, file, wanted, &given)
+      result = unsafe open(vfs, name, file, wanted, &given)
     }
     let isReadOnly = given & SQLITE_OPEN_READONLY != 0
     if result == SQLITE_OK && isReadOnly && !readsOnly { result = SQLITE_READONLY }
     guard result == SQLITE_OK else {
       throw Vault.failure(fromSQLite: result) ?? .io(result)
+    }
+  }
+
+  /// Gives the descriptor back. Until `reopen` each call fails.
+  func rest() { unsafe file.end() }
+
+  /// Opens the same name again.
+  func reopen(_ vfs: SQLiteVFS) throws(VaultFailure) {
+    do throws(VaultFailure) { try unsafe open(vfs, create: false, readsOnly: false) } catch {
+      rest()
+      throw error
     }
   }
 

@@ -145,6 +145,16 @@ internal import Synchronization
     }
   }
 
+  /// Opens the writer, for `connect` to give it, unless `accept` refuses what was found.
+  func openWriter(
+    _ accept: (OpaquePointer) throws(VaultFailure) -> Void
+  ) throws(VaultFailure) {
+    let number = contents.withLock { $0.number }
+    let connection = ConnectionOpener(path: path, vfsName: vfsName, number: number)
+    let writer = unsafe try connection.openWriter(accept)
+    contents.withLock { unsafe $0.writer = writer }
+  }
+
   /// A reader that keeps one state of the file, for a copy.
   func connectSource() throws(VaultFailure) -> OpaquePointer {
     let number = try contents.withLock { state throws(VaultFailure) in

@@ -39,6 +39,8 @@ package enum VaultFailure: Error, Equatable, Sendable {
   case reserved
   /// The file is not the one that was let go of, or an older copy of it.
   case replaced
+  /// The file was removed, replaced or changed while its client rested.
+  case moved
   /// What is no file has a name that the file needs: a folder, a pipe, a device.
   case inTheWay
   /// The system has no file descriptor left.

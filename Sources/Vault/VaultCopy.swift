@@ -131,6 +131,9 @@ internal import Glibc
     }
   }
 
+  /// It has come to an end of either kind: it has no connection.
+  package var isOver: Bool { state.withLock { $0.core == nil } }
+
   /// Ends it: one that is not whole is removed.
   package func end() { state.withLock { end(&$0) } }
 

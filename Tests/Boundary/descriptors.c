@@ -128,6 +128,38 @@ static void the_reason_names_descriptors(void) {
   tl_client_free(client);
 }
 
+/* At rest it has one descriptor. With each number of free ones the next call opens the file, or
+   fails and leaves it at rest. */
+static void a_client_that_rests_has_one(void) {
+  tl_client *client = NULL;
+  tl_client_config config = file_config(path);
+  int before = open_count(), done = 0, failed = 0;
+  EXPECT(tl_client_open(&config, &client), TL_OK);
+  tl_send send = send_of("\"text\"");
+  EXPECT(tl_client_send(client, &send, NULL, NULL), TL_OK);
+  CHECK(open_count() > before + 1);
+  EXPECT(tl_client_rest(client), TL_OK);
+  EXPECT(tl_client_rest(client), TL_NONE);
+  CHECK(open_count() == before + 1);
+  for (int count = 0; count < 16 && !done && !broken; count++) {
+    tl_batch *batch = NULL;
+    tl_query query = {.struct_size = sizeof query, .conversation = view("c")};
+    leave_free(count);
+    done = is_done(tl_client_messages(client, &query, &batch));
+    CHECK(done || (batch == NULL && open_count() == before + 1));
+    CHECK(done || strstr(tl_last_error(), "no file descriptor is left") != NULL);
+    failed += !done;
+    CHECK(setrlimit(RLIMIT_NOFILE, &usual) == 0);
+    tl_batch_free(batch);
+  }
+  CHECK(done && failed > 1);
+  CHECK(row_count(client) == 1);
+  EXPECT(tl_client_rest(client), TL_OK);
+  EXPECT(tl_client_wipe(client), TL_OK);
+  tl_client_free(client);
+  CHECK(open_count() == before);
+}
+
 int main(void) {
   if (!mkdtemp(folder) || getrlimit(RLIMIT_NOFILE, &usual) != 0) return 1;
   snprintf(path, sizeof path, "%s/a.tideline", folder);
@@ -138,6 +170,7 @@ int main(void) {
   RUN(a_client_on_a_file_works_or_is_refused);
   RUN(a_client_in_memory_works_or_is_refused);
   RUN(the_reason_names_descriptors);
+  RUN(a_client_that_rests_has_one);
   rmdir(folder);
   return report("descriptors");
 }

@@ -21,6 +21,7 @@ import statuses_keep
 import statuses_free
 import statuses_keys
 import statuses_release
+import statuses_rest
 import statuses_storage
 from status_world import MARK, World
 from support import ROOT
@@ -40,7 +41,7 @@ of the calls in each `make py`, and fails where a listed status has no call, whe
 status that is not listed, where a failure, `TL_IGNORED` or `TL_QUARANTINED` leaves no reason, and
 where this page says otherwise. The calls are in `Tests/Boundary/statuses.py`, `statuses_find.py`,
 `statuses_import.py`, `statuses_keep.py`, `statuses_keys.py`, `statuses_free.py`,
-`statuses_release.py` and `statuses_storage.py` beside it.
+`statuses_release.py`, `statuses_rest.py` and `statuses_storage.py` beside it.
 Ids, texts and paths in them have a mark that no reason may have. The disk fails, is full, or gives
 other bytes through the system calls of SQLite, which lets tests replace them. Codes are SQLite's.
 

@@ -16,3 +16,11 @@ extension TidelineClient {
     return check.found
   }
 }
+
+extension TidelineClient {
+  /// The client, which was at rest before this call with `SIM_REST` in the environment.
+  func rested() throws -> Client {
+    if VFSPool.rests { _ = try client.rest() }
+    return client
+  }
+}

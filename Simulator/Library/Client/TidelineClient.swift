@@ -188,7 +188,7 @@ package final class TidelineClient: SimulatedClient {
   }
 
   package func frameSent(_ id: UInt64) throws { _ = try client.frameSent(id) }
-  package func advance() throws -> Int64 { restless(try client.advance()) }
+  package func advance() throws -> Int64 { restless(try rested().advance()) }
 
   // MARK: Syncs
 

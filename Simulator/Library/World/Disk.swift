@@ -103,6 +103,8 @@ final class DiskPlan: @unchecked Sendable {
 enum VFSPool {
   /// With `SIM_STORAGE` in the environment files are reached as a storage of the host's is.
   static let isStorage = ProcessInfo.processInfo.environment["SIM_STORAGE"] != nil
+  /// With `SIM_REST` a client rests before each turn.
+  static let rests = ProcessInfo.processInfo.environment["SIM_REST"] != nil
   private static let free = Lock<[FaultVFS]>([])
 
   static func take() -> FaultVFS {

@@ -20,7 +20,7 @@ extension Client {
     switch failure {
     case .invalid, .tooNew, .unsupported:
       lines.append(.warn, "a call was refused", because: reason)
-    case .storage, .linked, .inTheWay, .noDescriptor, .host, .full, .damaged, .lost,
+    case .storage, .linked, .moved, .inTheWay, .noDescriptor, .host, .full, .damaged, .lost,
       .internal:
       lines.append(.error, "a call failed", code.map { Int64(clamping: $0) }, because: reason)
     case .closed, .released, .key, .noSlot, .code, .locked, .notOurs, .frame, .tooLarge, .notFound,

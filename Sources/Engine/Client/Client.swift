@@ -89,6 +89,15 @@ package final class Client: Sendable {
     return true
   }
 
+  /// Closes the files until a call needs them; false where nothing was closed.
+  package func rest() throws(Failure) -> Bool {
+    try input { engine, _ throws(Failure) in
+      // A kill while it rests would have the replies told again.
+      engine.rememberSent()
+      return try engine.storing { () throws(StoreFailure) in try engine.store.rest() }
+    }
+  }
+
   /// A descriptor that can be read once somebody has let go of the file at `path`; the caller's.
   package static func watch(_ path: String) throws(Failure) -> Int32 {
     let found: Int32?

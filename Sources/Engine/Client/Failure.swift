@@ -12,6 +12,8 @@ package enum Failure: Error, Equatable, Sendable {
   case storage(Int32)
   /// Another name leads to the file.
   case linked
+  /// The file was removed, replaced or changed while the client rested.
+  case moved
   /// What is no file has a name that the file needs.
   case inTheWay
   /// The system has no descriptor left.
@@ -76,6 +78,8 @@ extension Failure {
     case .released: "the file was let go of; call tl_client_reacquire first"
     case .storage: "SQLite or the file system refused"
     case .linked: "more than one name leads to the file (a hard link)"
+    case .moved:
+      "the file was removed, replaced or changed while the client rested; put it back"
     case .inTheWay: "a folder, pipe or device has a name that the file needs; move it away"
     case .noDescriptor: "no file descriptor is left; too many files are open"
     case .key: "this key does not open this file; use one that it was made with or given since"

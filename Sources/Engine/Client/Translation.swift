@@ -46,6 +46,7 @@ extension Failure {
     case .tooNew: self = .tooNew("the file is of a later version")
     case .locked: self = .locked
     case .linked: self = .linked
+    case .moved: self = .moved
     case .inTheWay: self = .inTheWay
     case .noDescriptor: self = .noDescriptor
     case .notFound: self = .notFound("there is no file at path")

@@ -60,6 +60,16 @@ internal import Vault
     }
   }
 
+  /// Copies all of the log into the file and syncs it. False where a reader is in the way.
+  func writeBack(_ vault: Vault) throws(StoreFailure) -> Bool {
+    guard let handle = unsafe handle else { throw .closed }
+    // A read that was kept open would be in the way.
+    rollBack()
+    do throws(VaultFailure) { return try unsafe vault.writeBack(handle) } catch {
+      throw StoreFailure(error)
+    }
+  }
+
   /// Begins to give the file a new data key.
   func rotation(of vault: Vault) throws(StoreFailure) -> VaultRotation? {
     guard let handle = unsafe handle else { throw .closed }

@@ -9,6 +9,7 @@ extension MessageStore {
     guard let vault else { return nil }
     return try gate.enter { () throws(StoreFailure) in
       guard !readers.withLock({ $0.isClosed }) else { throw ended }
+      try wake()
       do throws(VaultFailure) {
         let copy = try vault.copy(to: path)
         copies.withLock { $0.append(copy) }
@@ -69,7 +70,7 @@ extension MessageStore {
     if lacksOwnWork { try write { _ in } }
     try gate.enter { () throws(StoreFailure) in
       try writer.withLock { (writer) throws(StoreFailure) in
-        guard let connection = writer.connection else { throw ended }
+        let connection = try awake(&writer)
         guard writer.rotation == nil else { throw .vault(.locked) }
         writer.rotation = try connection.rotation(of: vault)
       }
@@ -93,11 +94,7 @@ extension MessageStore {
     }
     guard isReady, let vault else { return false }
     return try gate.drain { () throws(StoreFailure) in
-      let idle = readers.withLock { readers in
-        defer { readers.idle = [] }
-        return readers.idle
-      }
-      for reader in idle { reader.close() }
+      closeReaders()
       for copy in copies.withLock({ $0 }) { copy.end() }
       return try writer.withLock { (writer) throws(StoreFailure) in
         guard writer.connection != nil, let rotation = writer.rotation else { throw ended }
@@ -168,6 +165,7 @@ extension MessageStore {
   package func pageCheck() throws(StoreFailure) -> PageCheck? {
     guard let vault else { return nil }
     return try gate.enter { () throws(StoreFailure) in
+      try wake()
       do throws(VaultFailure) { return try vault.pageCheck() } catch { throw StoreFailure(error) }
     }
   }
@@ -182,7 +180,7 @@ extension MessageStore {
   package func step(_ check: PageCheck) throws(StoreFailure) -> Bool {
     try gate.enter { () throws(StoreFailure) in
       try writer.withLock { (writer) throws(StoreFailure) in
-        guard writer.connection != nil else { throw ended }
+        _ = try awake(&writer)
         do throws(VaultFailure) { return try check.step() } catch { throw StoreFailure(error) }
       }
     }

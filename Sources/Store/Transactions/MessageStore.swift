@@ -26,6 +26,9 @@ package final class MessageStore: Sendable {
   /// Copies under way.
   let copies = Lock<[VaultCopy]>([])
   let indexed = Lock(0 as UInt64)
+  /// No connection is open, and the next call that needs one opens it. It changes where the writer
+  /// is held: to true where nobody is in the gate, to false beside those who are.
+  let resting = Lock(false)
   /// At the opening the file lacked a commit that the host knows of.
   package let isOlder: Bool
 
@@ -187,6 +190,10 @@ package final class MessageStore: Sendable {
 
   /// Closes the store and destroys its file for good.
   package func wipe() throws(StoreFailure) {
+    do throws(StoreFailure) { try gate.enter { () throws(StoreFailure) in try wake() } } catch {
+      close()
+      throw error
+    }
     guard shut() else { throw ended }
     do throws(VaultFailure) { try vault?.destroy() } catch {
       // Its lock and its keys are given up all the same, so that it can be opened again.
@@ -200,15 +207,15 @@ package final class MessageStore: Sendable {
     readers.withLock { $0.isClosed = true }
     let isGivenUp = givenUp != nil
     return gate.drain {
-      let idle = readers.withLock { readers in
-        defer { readers.idle = [] }
-        return readers.idle
-      }
-      for reader in idle { reader.close() }
+      closeReaders()
       for copy in copies.withLock({ $0 }) { copy.end() }
       // The writer last: it alone writes the log back into the file.
       return writer.withLock { writer in
-        guard let connection = writer.connection else { return false }
+        let wasResting = resting.withLock { isResting in
+          defer { isResting = false }
+          return isResting
+        }
+        guard let connection = writer.connection else { return wasResting }
         if isGivenUp { connection.keepLog(true) }
         writer.rotation?.end()
         writer.rotation = nil
@@ -230,7 +237,7 @@ package final class MessageStore: Sendable {
     waiting.withLock { $0 += 1 }
     return try writer.withLock { (writer) throws(StoreFailure) -> Result in
       waiting.withLock { $0 -= 1 }
-      guard let connection = writer.connection else { throw ended }
+      let connection = try awake(&writer)
       let transaction = WriteTransaction(
         connection, counters: writer.counters, rules: rules, positionKind: binding.positionKind,
         digest: contentDigest)
@@ -305,7 +312,8 @@ package final class MessageStore: Sendable {
       var result: Result?
       // An optional of an optional of any type would be made anew at each call.
       let isFree: Bool? = try writer.withLockIfFree { (writer) throws(Failure) -> Bool in
-        guard let connection = writer.connection else { return false }
+        let connection: Connection
+        do throws(StoreFailure) { connection = try awake(&writer) } catch { throw failure(error) }
         result = try snapshot(connection, counters: writer.counters, failure: failure, body)
         return true
       }
@@ -346,6 +354,7 @@ package final class MessageStore: Sendable {
       return readers.idle.popLast()
     }
     if let kept { return kept }
+    try wake()
     let connection = try Self.connect(vault, role: .reader)
     connection.setCache(bytes: readerCacheBytes)
     connection.members = members
@@ -369,24 +378,24 @@ package final class MessageStore: Sendable {
     _ new: NewSlot, replacing number: Int?
   ) throws(StoreFailure) -> Int? {
     guard let vault else { return nil }
-    do throws(VaultFailure) {
-      let slot = try vault.slot(for: new)
-      return try gate.enter { () throws(VaultFailure) in
-        try vault.put(slot, replacing: number)
-      }
-    } catch {
-      throw keyFailure(error)
-    }
+    let slot: PreparedSlot
+    do throws(VaultFailure) { slot = try vault.slot(for: new) } catch { throw keyFailure(error) }
+    return try changingKeys { () throws(VaultFailure) in try vault.put(slot, replacing: number) }
   }
 
   /// False in memory.
   package func removeKey(_ number: Int) throws(StoreFailure) -> Bool {
     guard let vault else { return false }
-    do throws(VaultFailure) {
-      try gate.enter { () throws(VaultFailure) in try vault.removeSlot(number) }
-      return true
-    } catch {
-      throw keyFailure(error)
+    try changingKeys { () throws(VaultFailure) in try vault.removeSlot(number) }
+    return true
+  }
+
+  private func changingKeys<Result>(
+    _ body: () throws(VaultFailure) -> Result
+  ) throws(StoreFailure) -> Result {
+    try gate.enter { () throws(StoreFailure) in
+      try wake()
+      do throws(VaultFailure) { return try body() } catch { throw keyFailure(error) }
     }
   }
 
@@ -408,7 +417,7 @@ package final class MessageStore: Sendable {
     guard let vault else { throw .damaged }
     return try gate.enter { () throws(StoreFailure) in
       try writer.withLock { (writer) throws(StoreFailure) in
-        guard let connection = writer.connection else { throw .closed }
+        let connection = try awake(&writer)
         connection.rollBack()
         let found: Salvaged
         (found, writer.counters) = try Salvage.heal(

@@ -66,7 +66,7 @@ extension StoreFailure {
     case .tooNew: self = .tooNew
     case .notFound: self = .notFound
     case .lost, .wrongKey, .noSlot, .slotsFull, .lastSlot, .noSuchSlot, .oldSlot, .locked, .linked,
-      .exists, .reserved, .replaced, .fullAfterChange, .inTheWay, .noDescriptor, .io:
+      .exists, .reserved, .replaced, .moved, .fullAfterChange, .inTheWay, .noDescriptor, .io:
       self = .vault(failure)
     }
   }

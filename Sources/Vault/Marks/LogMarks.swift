@@ -119,6 +119,12 @@ final class LogMarks: Sendable {
   /// Commits were lost before the opening.
   var isLost: Bool { state.withLock { $0.isLost } }
 
+  /// The log is gone: the main file has all of it. What lies beside the file next is judged anew.
+  func rest() {
+    state.withLock { $0.log = nil }
+    isNamed.store(false, ordering: .releasing)
+  }
+
   // MARK: While it is open
 
   /// The file was accepted.

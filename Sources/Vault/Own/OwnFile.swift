@@ -109,6 +109,28 @@ extension Vault {
     }
   }
 
+  /// Gives the descriptor back, and knows where the next record goes.
+  func restOwn() { own.withLock { $0.file = nil } }
+
+  /// Opens what lies beside the file again. Where it is not as it was, the next change of own work
+  /// makes it anew.
+  func reopenOwn() {
+    guard let core, hasOwn else { return }
+    own.withLock { own in
+      var file: BaseFile?
+      do throws(VaultFailure) {
+        file = try OwnFile.existing(core, ownPath)
+        guard let file, try file.size() == own.chain?.end else {
+          own = OwnFile()
+          return
+        }
+        own.file = file
+      } catch {
+        own = OwnFile()
+      }
+    }
+  }
+
   /// Begins one that takes the place of what is there when it is finished. A storage of the host's
   /// has no second name, so there it is written over what is there.
   package func beginOwn() throws(VaultFailure) -> OwnWriter {

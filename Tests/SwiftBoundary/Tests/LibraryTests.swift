@@ -81,6 +81,17 @@ import Tideline
     }
   }
 
+  @Test func aClientRests() throws {
+    try withFile { path in
+      let options = Client.Options(path: path, key: key)
+      let client = try caughtUp([message(1)], options)
+      #expect(try client.rest())
+      #expect(try !client.rest())
+      #expect(try error { _ = try Client(options) }.status == Status(TL_E_LOCKED))
+      #expect(try client.messages("c").map(\.id) == ["m1"])
+    }
+  }
+
   @Test func aFileIsHandedOver() throws {
     try withFile { path in
       let options = Client.Options(path: path, key: key)

@@ -72,6 +72,12 @@ public final class Client: @unchecked Sendable {
     tl_client_close(handle)
   }
 
+  /// Closes the files until a call needs them; false where nothing was closed.
+  @discardableResult
+  public func rest() throws -> Bool {
+    try check(tl_client_rest(handle)) == Status(TL_OK)
+  }
+
   /// Gives the file up for another process; false where that was done before.
   @discardableResult
   public func release() throws -> Bool {

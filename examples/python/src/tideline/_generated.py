@@ -1450,6 +1450,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tl_client_rekey": (c_int32, [c_void_p, View, POINTER(c_void_p)]),
     "tl_client_release": (c_int32, [c_void_p]),
     "tl_client_reopen_payloads": (c_int32, [c_void_p, View, POINTER(c_uint64)]),
+    "tl_client_rest": (c_int32, [c_void_p]),
     "tl_client_retain": (c_int32, [c_void_p, POINTER(Budget)]),
     "tl_client_room": (c_int32, [c_void_p, View, POINTER(Room)]),
     "tl_client_search": (c_int32, [c_void_p, POINTER(Search), POINTER(c_void_p)]),

@@ -177,6 +177,10 @@ class Client(_Called):
 
     # Hand-over.
 
+    async def rest(self) -> bool:
+        """Closes the files until a call needs them; see ``Client.rest``."""
+        return await self.call(self.plain.rest)
+
     async def release(self) -> bool:
         """Ends the connection and gives the file up for another process. Until ``reacquire`` each
         call that needs the file raises ReleasedError; iterators, and syncs that are waited for,

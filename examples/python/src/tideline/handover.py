@@ -88,11 +88,17 @@ def watched(path: bytes, tell: Callable[[], None]) -> Iterator[None]:
 
 
 class HandOver:
-    """Giving the file of a client up, and taking it again."""
+    """Giving the file of a client up, and taking it again; and letting go of all but its lock."""
 
     _handle: ctypes.c_void_p
     #: Where the file is; None in memory and on a storage.
     _path: bytes | None
+
+    def rest(self) -> bool:
+        """Closes the files of a client that waits for nothing, but for their lock: ``advance`` has
+        given None. The next call that needs them opens them again. False where nothing was closed,
+        as while a backup is under way."""
+        return check(c.library.tl_client_rest(self._handle)) == Status.OK
 
     def release(self) -> bool:
         """Gives the file up, so that another process can open it, and ends the connection. Until
