@@ -19,6 +19,7 @@ TARGET ?= frame
 SECONDS ?= 60
 MESSAGES ?= 1000000
 CONVERSATIONS ?= 1000
+ACCOUNTS ?= 1000
 SERVERS ?= xmpp ejabberd matrix nats jmap
 SUITES ?= bookworm trixie sid
 
@@ -38,7 +39,7 @@ TESTS := TL_TESTED=1 SWT_SWIFT_ERROR_BACKTRACING_ENABLED=0 $(SWIFT) test --disab
   abi-accept abidiff c py py-run probe-test probe-run matrix xmpp ejabberd nats jmap interop statuses types swift-boundary screens sim sim-bin \
   sim-test sim-storage sim-rest sim-commits sim-each-commit sim-retention sim-log import-kill handover sim-known sim-smoke sim-faults \
   sim-long sim-traces hostile faults damage asan tsan fuzz search-model bench bench-count bench-growth bench-retention \
-  bench-rows bench-search bench-syscalls bench-worst bench-weight bench-page bench-setup server examples docs-lint demo \
+  bench-accounts bench-rows bench-search bench-syscalls bench-worst bench-weight bench-page bench-setup server examples docs-lint demo \
   terminal terminal-test screenshots test-build test-swift test-install asan-swift size install uninstall clean \
   dist dist-twice dist-try swift-example arm64
 
@@ -329,6 +330,11 @@ bench-worst: lib bench-setup
 ## Size and load time of the library, memory of a process that uses it.
 bench-weight: lib
 	$(PYTHON) Benchmarks/weigh.py --messages $(MESSAGES) --conversations $(CONVERSATIONS)
+
+## Memory and descriptors of an account in a process with ACCOUNTS of them, open and at rest, and that
+## an idle one writes nothing and wakes nobody.
+bench-accounts: lib
+	$(PYTHON) Benchmarks/accounts.py --accounts $(ACCOUNTS)
 
 ## What a purge of a million messages to a tenth takes: longest call, and the file.
 bench-retention: lib
