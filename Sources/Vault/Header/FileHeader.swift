@@ -187,12 +187,12 @@ extension FileHeader {
     return next
   }
 
-  /// The header of the file `id` that takes the place of this one: the same slots and the same
-  /// content key, and another data key. `oldSlot` where a slot has no public part.
+  /// The header of the file `id` that takes the place of this one: the next number, the same slots
+  /// and the same content key, and another data key. `oldSlot` where a slot has no public part.
   func rotated(
     to id: [UInt8], from keys: KeyMemory, to new: KeyMemory
   ) throws(VaultFailure) -> FileHeader {
-    var next = self
+    var next = try following()
     next.bytes.replaceSubrange(16..<32, with: id)
     next.setOther(fileId)
     Words.put(flags | HeaderFlag.marked, at: 44, of: &next.bytes)
