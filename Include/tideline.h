@@ -370,9 +370,10 @@ typedef void (*tl_drop_hook)(void *context);
 /// A byte object of a #tl_storage.
 typedef int32_t tl_object;
 enum {
-  TL_OBJECT_MAIN = 0, ///< The encrypted pages.
+  TL_OBJECT_MAIN = 0, ///< The encrypted pages, unless #TL_OBJECT_NEXT has them.
   TL_OBJECT_LOG = 1,  ///< Commits that are not in the pages yet.
-  TL_OBJECT_OWN = 2   ///< Operations and drafts once more.
+  TL_OBJECT_OWN = 2,  ///< Operations and drafts once more.
+  TL_OBJECT_NEXT = 3  ///< A #tl_client_rekey moves the pages between this and #TL_OBJECT_MAIN.
 };
 
 /// What a call on a #tl_storage is about.
@@ -2354,13 +2355,17 @@ TL_API TL_CHECK tl_status tl_client_backup(tl_client *client, tl_view path, tl_w
       The id stays. The server may send the conversation again.
     - A step copies 256 KiB at most, and may sync. The last is as long as closing and opening the
       file, and ends a #tl_client_backup under way.
-    - After a kill the file has one of the two keys, and the next opening removes `NAME-new`. What
-      was erased stays away: then call this with nothing to erase.
+    - After a kill the file has one of the two keys, and the next opening removes `NAME-new`, on a
+      storage the other of the two objects. What was erased stays away: then call this with nothing
+      to erase.
+    - A storage may keep earlier versions of its blocks (docs/reference/storage.md).
+    - Where an error leaves it open which of the two is the file, the step fails with #TL_E_STORAGE,
+      and later calls answer #TL_E_CLOSED: open it again.
     - A failed step, #tl_work_free and #tl_client_close leave the old key. A client that has released
       the file gets #TL_E_MISMATCH by #tl_client_reacquire.
     @param erase Empty: nothing.
     @return #TL_E_NOT_FOUND (no such conversation, or not created yet), #TL_E_INVALID (another file
-        is `NAME-new`), #TL_E_UNSUPPORTED (in memory, on a storage, or a key of an earlier version:
+        is `NAME-new`), #TL_E_UNSUPPORTED (in memory, or a key of an earlier version:
         #tl_key_change it), #TL_E_STORAGE, #TL_E_FULL. */
 TL_API TL_CHECK tl_status tl_client_rekey(tl_client *client, tl_view erase, tl_work **out);
 

@@ -46,7 +46,8 @@ package final class FileStorage: HostStorage, @unchecked Sendable {
   }
 
   private static func path(_ lease: StorageLease, _ object: StorageObject) -> String {
-    String(decoding: lease.name, as: UTF8.self) + (object == .main ? "" : "-wal")
+    let ends: [StorageObject: String] = [.main: "", .log: "-wal", .own: "-own", .next: "-new"]
+    return String(decoding: lease.name, as: UTF8.self) + (ends[object] ?? "")
   }
 
   private static func answer(_ code: Int32) -> StorageAnswer {
@@ -67,7 +68,8 @@ package final class FileStorage: HostStorage, @unchecked Sendable {
       let path = Self.path(lease, object)
       if let known = contents.files[path] { return body(known.file) }
       if !create, access(path, F_OK) != 0 { return body(nil) }
-      guard let made = OpenFile(vfs, path, isLog: object != .main, create: create) else {
+      let isLog = object == .log || object == .own
+      guard let made = OpenFile(vfs, path, isLog: isLog, create: create) else {
         return .failed
       }
       contents.files[path] = made

@@ -8,6 +8,8 @@ package enum StorageObject: Int32, Sendable, CaseIterable {
   case main = 0
   case log = 1
   case own = 2
+  /// Takes the place of the main one for a new data key, and gives it back at the next.
+  case next = 3
 }
 
 /// How a call on a storage ended.

@@ -39,30 +39,38 @@ struct Opening {
     guard let base = unsafe sqlite3_vfs_find(StorageVFS.name) else { throw .io(SQLITE_ERROR) }
     let vfsName = try unsafe SealedVFS.register(over: base, named: StorageVFS.name)
     let session = try StorageSession(storage, name: Array(config.path.utf8))
-    let path = StorageVFS.add(session)
+    let claim = StorageClaim(session)
     do throws(VaultFailure) {
+      let path = claim.path
+      let otherPath = HeaderFile.unfinishedName(path)
+      let main = try unsafe FoundObject(BaseFile(base, path, create: true))
+      let next = try unsafe FoundObject(BaseFile(base, otherPath, create: true))
+      session.file = FoundObject.file(main, next)
+      let (own, other) = session.file == .main ? (main, next) : (next, main)
       let file = try unsafe BaseFile(base, path, create: true)
-      let isUnfinished = try HeaderFile.isUnfinished(file)
-      var found = try isUnfinished ? nil : HeaderFile.open(file, config)
+      let isUnfinished = try own.hasMagic ? false : HeaderFile.isShort(file)
+      var found = try isUnfinished ? nil : HeaderFile.open(file, config, own.start)
       let isMade = found == nil
       if isMade {
-        if !isUnfinished {
+        if main.isWiped || next.isWiped {
           try unsafe OwnFile.destroy(base, path + OwnFile.suffix, isNamed: true)
         }
         guard config.create else { throw .notFound }
+        if !other.isEmpty { try unsafe HeaderFile.removeOther(base, otherPath) }
         try unsafe HeaderFile.make(base, file, log: path + "-wal", config.key)
         found = try HeaderFile.open(file, config)
       }
       guard let opened = found else { throw .damaged }
       let core = unsafe VaultCore(
         base: base, opened: opened, mainFile: file,
-        hold: .name(session))
-      // What is empty is not there, so nothing is left beside it.
-      let repair = Repair(core: core, path: path, isLeftOver: false, hasOther: false, hadLog: true)
+        hold: .name(claim))
+      // What is empty is not there.
+      let repair = Repair(
+        core: core, path: path, isLeftOver: false, hasOther: !isMade && !other.isEmpty,
+        hadLog: true)
       return Opening(repair: repair, vfsName: vfsName, isMade: isMade)
     } catch {
-      StorageVFS.remove(session)
-      session.end()
+      claim.end()
       throw error
     }
   }

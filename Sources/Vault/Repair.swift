@@ -9,7 +9,8 @@ struct Repair {
   let path: String
   /// The name that the file was made under leads to it yet.
   let isLeftOver: Bool
-  /// Another file has the name that one is made under.
+  /// Another file has the name that one is made under; on a storage, the other main object is not
+  /// empty.
   let hasOther: Bool
   /// A log was there.
   let hadLog: Bool
@@ -18,13 +19,23 @@ struct Repair {
   /// names.
   func run(_ base: SQLiteVFS) {
     do throws(VaultFailure) {
-      try core.copies.repair()
       let name = HeaderFile.unfinishedName(path)
+      if core.isNamed {
+        if hasOther {
+          // A holder may have ended before the sync that makes it the file. Where this one fails
+          // nothing is committed.
+          try core.mainFile.sync()
+          try unsafe HeaderFile.removeOther(base, name)
+        }
+        try core.copies.repair()
+        return
+      }
+      try core.copies.repair()
       if isLeftOver { try unsafe HeaderFile.remove(base, name) }
       let other = core.copies.current?.other ?? []
       if hasOther { try unsafe HeaderFile.removeRemains(base, of: other, under: name) }
       let own = HeaderFile.unfinishedName(path + OwnFile.suffix)
-      if !core.isNamed { try unsafe HeaderFile.remove(base, own) }
+      try unsafe HeaderFile.remove(base, own)
     } catch {
       // One copy is whole and one name is enough: the next opening tries again.
     }

@@ -47,7 +47,7 @@ internal import Synchronization
     let core = repair.core
     self.path = path
     self.isMade = isMade
-    if case .name(let session) = core.hold { self.session = session } else { session = nil }
+    if case .name(let claim) = core.hold { session = claim.session } else { session = nil }
     unsafe self.base = base
     self.vfsName = vfsName
     rejected = core.rejected.load(ordering: .acquiring)
@@ -264,6 +264,8 @@ internal import Synchronization
     guard let core else { throw .io(SQLITE_MISUSE) }
     unsafe sqlite3_close_v2(writer)
     guard core.openFiles.load(ordering: .acquiring) == 0 else { throw .locked }
+    // An old one that could not be wiped would be the file again.
+    if !isFile { try unsafe HeaderFile.removeOther(base, HeaderFile.unfinishedName(path)) }
     try core.copies.wipe()
     try removeOwn()
     try unsafe HeaderFile.remove(base, path + "-wal")

@@ -15,7 +15,7 @@ struct FileIdentity: Equatable, Sendable {
 /// What keeps others out of the file, or off the name.
 enum FileHold: Sendable {
   case file(FileClaim, FileLock)
-  case name(StorageSession)
+  case name(StorageClaim)
 }
 
 // The base VFS is never unregistered and everything else is constant or guarded.
@@ -58,18 +58,11 @@ enum FileHold: Sendable {
     fileId = opened.header.fileId
     flags = opened.header.flags
     self.mainFile = mainFile
-    copies = HeaderCopies(mainFile, opened)
+    copies = HeaderCopies(mainFile, opened.header, stale: opened.broken)
     let isFile = if case .file = hold { true } else { false }
     marks = LogMarks(copies, opened, countsFrames: isFile)
     self.hold = hold
     self.isCopy = isCopy
-  }
-
-  deinit {
-    if case .name(let session) = hold {
-      StorageVFS.remove(session)
-      session.end()
-    }
   }
 
   /// Compares what was found of the log with what the file says of it.

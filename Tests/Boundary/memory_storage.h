@@ -11,7 +11,7 @@
 
 #include "tideline.h"
 
-enum { MEM_NAMES = 160, MEM_OBJECTS = 3 };
+enum { MEM_NAMES = 160, MEM_OBJECTS = 4 };
 enum { MEM_SMALL_ROOM = 1 << 16, MEM_ROOM = 1 << 22, MEM_FAR_ROOM = 1 << 27 };
 /* What the faults of the same names count in. */
 enum { MEM_LAST = 300, MEM_NAME_CUT = 255, MEM_BLOCK = 4096 };
@@ -42,6 +42,7 @@ typedef enum mem_fault {
   MEM_NUMBER_LOST,
   MEM_NAMES_MIXED,
   MEM_OBJECTS_MIXED,
+  MEM_NEXT_MIXED,
   MEM_LARGE_CUT,
   MEM_ONE_BUFFER,
   MEM_OTHER_STATUS,
@@ -203,8 +204,11 @@ static inline mem_object *mem_enter(mem_storage *m, const tl_stored *at, mem_fau
     if (m->fault == MEM_OTHER_STATUS && *status == TL_E_LOCKED) *status = TL_E_CLOSED;
     return NULL;
   }
-  int mixed = m->fault == MEM_OBJECTS_MIXED && at->object == TL_OBJECT_OWN;
-  return &n->objects[mixed ? TL_OBJECT_LOG : at->object];
+  if (m->fault == MEM_OBJECTS_MIXED && at->object == TL_OBJECT_OWN)
+    return &n->objects[TL_OBJECT_LOG];
+  if (m->fault == MEM_NEXT_MIXED && at->object == TL_OBJECT_NEXT)
+    return &n->objects[TL_OBJECT_MAIN];
+  return &n->objects[at->object];
 }
 
 static inline tl_status mem_leave(mem_storage *m, tl_status status) {

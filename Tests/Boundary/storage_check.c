@@ -33,6 +33,7 @@ static const struct {
     {MEM_NUMBER_LOST, "fence-crash"},
     {MEM_NAMES_MIXED, "names"},
     {MEM_OBJECTS_MIXED, "objects"},
+    {MEM_NEXT_MIXED, "objects"},
     {MEM_LARGE_CUT, "read"},
     {MEM_ONE_BUFFER, "threads"},
     {MEM_OTHER_STATUS, "lost-write"},

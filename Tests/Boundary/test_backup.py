@@ -71,6 +71,29 @@ class Backup(unittest.TestCase):
                          ["copy", "copy-own", "copy-wal",
                           "eva.tideline", "eva.tideline-own", "eva.tideline-wal"])
 
+    def test_a_log_that_is_left_is_not_its_own(self):
+        """Where it takes the place of a file whose log is there yet: an earlier or a later one."""
+        log, logs = self.folder / "eva.tideline-wal", []
+        with self.open() as client:
+            imported(client, "old", range(1, 100))
+            logs.append(log.read_bytes())
+            imported(client, "more", range(100, 300))
+            before = texts(client)
+            finish(client.backup(self.copy))
+            imported(client, "later", range(300, 400))
+            logs.append(log.read_bytes())
+        for left in logs:
+            self.assertGreater(len(left), 4_144)
+            self.file.write_bytes(self.copy.read_bytes())
+            log.write_bytes(left)
+            with self.open() as client:
+                self.assertEqual(texts(client), before)
+                imported(client, "again", range(500, 600))
+                now = texts(client)
+            with self.open() as client:
+                self.assertEqual(texts(client), now)
+                self.assertEqual(len(now), len(before) + 100)
+
     def test_a_kill_leaves_no_half(self):
         with self.open() as client:
             imported(client, "old", range(1, 2_000))

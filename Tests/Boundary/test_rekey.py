@@ -12,6 +12,7 @@ import tempfile
 import unittest
 
 import tideline
+from tideline import storage_check
 
 from support import KEY, ROOT, Server, take
 from test_import import finish, lines, message
@@ -20,6 +21,8 @@ sys.path.insert(0, str(ROOT / "Tests" / "VaultTests"))
 import read_vault  # noqa: E402
 
 PAGE, FRAME = read_vault.PAGE, read_vault.FRAME
+DictStorage = storage_check.find(f"{ROOT / 'examples' / 'storage' / 'dict.py'}:DictStorage")
+MAIN, LOG, OWN, NEXT = (int(one) for one in tideline.Object)
 
 
 def header_of(data):
@@ -70,7 +73,7 @@ while True:
 """ % KEY
 
 
-class Rekey(unittest.TestCase):
+class Planting(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -81,9 +84,6 @@ class Rekey(unittest.TestCase):
         client = tideline.Client(path or self.file, key, user_id="me", log=lambda *_: None, **more)
         self.addCleanup(client.close)
         return client
-
-    def names(self):
-        return sorted(one.name for one in self.folder.iterdir())
 
     def texts(self, client, room="c"):
         return [one.payload for one in client.messages(room, limit=10_000).messages]
@@ -131,6 +131,11 @@ class Rekey(unittest.TestCase):
         finish(client.import_messages(lines(
             message(5_000 + n, "gone", payload=word) for n, word in enumerate(left)), "last"))
         return words
+
+
+class Rekey(Planting):
+    def names(self):
+        return sorted(one.name for one in self.folder.iterdir())
 
     def test_nothing_of_it_is_left(self):
         client = self.open()
@@ -342,6 +347,140 @@ except tideline.FullError:
         with self.assertRaises(tideline.StorageError):
             third.step(0)
         self.assertEqual(len(self.texts(client)), 2_000)
+
+
+class Keeping(DictStorage):
+    """Remembers what each object had when it was removed, as the blocks of a store may."""
+
+    def __init__(self, durable=None):
+        super().__init__()
+        self.durable, self.removed = dict(durable or {}), []
+        self.crash()
+
+    def remove(self, name, fence, object):
+        self.removed.append((int(object), bytes(self.objects.get((name, object), b""))))
+        super().remove(name, fence, object)
+
+    def of(self, *objects):
+        return [bytes(self.objects.get(("eva", object), b"")) for object in objects]
+
+    def used(self):
+        return [object for object in (MAIN, NEXT) if self.of(object)[0]]
+
+
+class RekeyOnAStorage(Planting):
+    def on(self, storage):
+        return self.open("eva", storage=storage)
+
+    def readable(self, storage, blocks=()):
+        """What the key opens of the file that a storage has, and of blocks."""
+        self.file.write_bytes(storage.of(*storage.used())[0])
+        pathlib.Path(f"{self.file}-wal").write_bytes(storage.of(LOG)[0])
+        return decrypted(self.file, blocks=blocks)
+
+    def test_nothing_of_it_is_left(self):
+        storage = Keeping()
+        client = self.on(storage)
+        words = self.plant(client)
+        kept = self.texts(client, "kept")
+        self.assertEqual(found(words, self.readable(storage)), 1_000)
+        before = storage.of(MAIN, LOG)
+        own = header_of(storage.of(OWN)[0] * 2)
+        self.assertEqual(own[16:32], header_of(before[0])[16:32])
+        storage.removed.clear()
+        work = client.rekey("gone")
+        self.assertGreater(finish(work), 3)
+        receipt = work.receipt()
+        self.assertEqual((receipt.files, receipt.conversations, receipt.operations), (1, 1, 61))
+        self.assertEqual(storage.used(), [NEXT])
+        self.assertEqual(self.texts(client, "kept"), kept)
+        blocks = before + [data for _, data in storage.removed if data]
+        now = self.readable(storage, blocks=blocks)
+        self.assertEqual(found(words, now), 0)
+        self.assertIn(b"text 499", now)
+        # No slot is left of the former data key: not in the file, and not beside it.
+        old = [data for object, data in storage.removed if data and object == MAIN][-1]
+        for copy in (0, PAGE):
+            self.assertEqual(old[copy + 64:copy + 2048], bytes(1984))
+            self.assertEqual(old[copy + 2120:copy + 4064], bytes(1944))
+        for object, data in storage.removed:
+            if object == OWN and data:
+                self.assertEqual(data[64:PAGE], bytes(PAGE - 64))
+        self.assertEqual(storage.of(OWN), [b""])
+        # It outlives its process, and changes back.
+        storage.crash()
+        client = self.on(storage)
+        self.assertEqual(self.texts(client, "kept"), kept)
+        client.draft("kept", "goes on")
+        finish(client.rekey())
+        self.assertEqual(storage.used(), [MAIN])
+        self.assertEqual(storage.of(OWN)[0][16:32], storage.of(MAIN)[0][16:32])
+        copy = self.folder / "backup"
+        finish(client.backup(copy))
+        self.assertEqual(found(words, decrypted(copy)), 0)
+        client.wipe()
+        self.assertEqual(storage.of(MAIN, LOG, OWN, NEXT), [b""] * 4)
+
+    def test_an_end_after_each_step(self):
+        """By a crash, which takes what was not synced, or by another holder."""
+        start = Keeping()
+        with self.on(start) as client:
+            self.fill(client, "c", range(1_000))
+            self.fill(client, "gone", range(300), "gone")
+            before = self.texts(client)
+        old = header_of(start.of(MAIN)[0])[16:32]
+        for crashes in (True, False):
+            changed = []
+            for steps in range(60):
+                storage = Keeping(start.durable)
+                client = self.on(storage)
+                work, is_done = client.rekey("gone"), False
+                for _ in range(steps):
+                    is_done = is_done or work.step(0).is_done
+                if crashes:
+                    storage.crash()
+                other = self.on(storage)
+                self.assertEqual(self.texts(other), before, steps)
+                with self.assertRaises(tideline.NotFoundError):
+                    other.conversation("gone")
+                self.assertEqual(len(storage.used()), 1, steps)
+                changed.append(header_of(storage.of(*storage.used())[0])[16:32] != old)
+                if not is_done:
+                    with self.assertRaises(tideline.LockedError):
+                        while not work.step(0).is_done:
+                            continue
+                    self.assertEqual(len(storage.used()), 1, steps)
+                # It loses its words in any case.
+                finish(other.rekey())
+                self.assertEqual(self.texts(other), before, steps)
+                if is_done:
+                    break
+            self.assertGreater(steps, 3)
+            self.assertEqual(changed, [False] * steps + [True])
+
+    def test_an_error_leaves_the_key(self):
+        class Full(Keeping):
+            room = True
+
+            def write(self, name, fence, object, offset, data):
+                if not self.room and int(object) == NEXT:
+                    raise tideline.NoRoom
+                super().write(name, fence, object, offset, data)
+
+        storage = Full()
+        client = self.on(storage)
+        self.fill(client, "c", range(500))
+        before, old = self.texts(client), storage.of(MAIN)[0][16:32]
+        storage.room = False
+        with self.assertRaises(tideline.FullError):
+            finish(client.rekey())
+        client.draft("c", "goes on")
+        self.assertEqual(self.texts(client), before)
+        self.assertEqual((storage.used(), storage.of(MAIN)[0][16:32]), ([MAIN], old))
+        storage.room = True
+        finish(client.rekey())
+        self.assertEqual(self.texts(client), before)
+        self.assertEqual(storage.used(), [NEXT])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 /// What the tests of the vault share: a directory, a connection, a bit of content.
 import Base
 import CSQLite
+import CSodium
 import Foundation
 import TestSupport
 import Testing
@@ -109,6 +110,14 @@ func unmarked(_ copy: ArraySlice<UInt8>) -> [UInt8] {
   var copy = Array(copy)
   for place in 2048..<min(2120, copy.count) { copy[place] = 0 }
   return copy
+}
+
+/// Makes the plain sum of a copy of the header fit.
+func resum(_ file: inout [UInt8], copy: Int) {
+  let start = copy * 4096
+  var sum = [UInt8](repeating: 0, count: 32)
+  crypto_generichash(&sum, 32, unmarked(file[start..<start + 4064]), 4064, nil, 0)
+  file.replaceSubrange(start + 4064..<start + 4096, with: sum)
 }
 
 /// Text of a row that is known and fills some space.

@@ -2,7 +2,6 @@
 /// the next one.
 import Base
 import CSQLite
-import CSodium
 import Foundation
 import TestSupport
 import Testing
@@ -96,13 +95,6 @@ struct WipeTests {
       if found == nil { #expect(try isEmptyAndNew(target)) }
     }
     #expect(seen.count == 2)
-  }
-
-  private func resum(_ file: inout [UInt8], copy: Int) {
-    let start = copy * 4096
-    var sum = [UInt8](repeating: 0, count: 32)
-    crypto_generichash(&sum, 32, unmarked(file[start..<start + 4064]), 4064, nil, 0)
-    file.replaceSubrange(start + 4064..<start + 4096, with: sum)
   }
 
   /// Protects: only what a wipe writes is taken for a file that is gone. A header that was damaged,

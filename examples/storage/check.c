@@ -46,7 +46,8 @@ typedef struct run {
   unsigned char bytes[ROOM], model[ROOM];
 } run;
 
-static const char *names[] = {"main", "log", "own"};
+enum { OBJECTS = 4 };
+static const char *names[OBJECTS] = {"main", "log", "own", "next"};
 
 /* Says which promise broke, once. */
 static int broke(run *r, const char *promise, const char *text, ...) {
@@ -198,7 +199,7 @@ static int empties(run *r) {
   uint64_t fence = 0;
   named(r, "empty");
   TRY(acquire(r, &fence));
-  for (tl_object object = 0; object < 3; object++) {
+  for (tl_object object = 0; object < OBJECTS; object++) {
     TRY(sized(r, fence, object, 0, "empty"));
     TRY(reads(r, fence, object, 0, 100, 0, r->model, "empty"));
     TRY(reads(r, fence, object, 5000, 100, 0, r->model, "empty"));
@@ -304,12 +305,12 @@ static const char *shown(const run *r, char out[64]) {
   return out;
 }
 
-/* Of a name the three objects are as they were written; `gone` was removed. */
+/* Of a name the objects are as they were written; `gone` was removed. */
 static int kept(run *r, unsigned number, uint64_t fence, int gone, const char *promise) {
   char text[64];
   numbered(r, number);
-  for (tl_object object = 0; object < 3; object++) {
-    pattern(r->model, 2000, number * 3 + (unsigned)object);
+  for (tl_object object = 0; object < OBJECTS; object++) {
+    pattern(r->model, 2000, number * OBJECTS + (unsigned)object);
     if (same(r, fence, object, r->model, object == gone ? 0 : 2000 - (size_t)object, promise)) {
       size_t end = strlen(r->why);
       snprintf(r->why + end, r->room - end, " (of %s)", shown(r, text));
@@ -337,8 +338,8 @@ static int apart(run *r) {
     if (r->s->size(r->s->context, &where, &size) == TL_E_LOCKED)
       return broke(r, "names", "the holder of %s was ended by an acquire of another name",
                    shown(r, text));
-    for (tl_object object = 0; object < 3; object++) {
-      pattern(r->model, 2000, i * 3 + (unsigned)object);
+    for (tl_object object = 0; object < OBJECTS; object++) {
+      pattern(r->model, 2000, i * OBJECTS + (unsigned)object);
       TRY(put(r, fences[i], object, 0, r->model, 2000 - (size_t)object));
     }
     TRY(kept(r, i, fences[i], -1, "objects"));
@@ -348,11 +349,11 @@ static int apart(run *r) {
   for (unsigned i = 0; i < count; i++)
     TRY(kept(r, i, fences[i], i == 1 ? TL_OBJECT_LOG : -1, i == 1 ? "objects" : "names"));
   /* The same bytes of one object after the other, and of one name after the other. */
-  for (tl_object object = 0; object < 3; object++)
+  for (tl_object object = 0; object < OBJECTS; object++)
     for (unsigned i = 0; i < count; i++) {
       if (i == 1 && object == TL_OBJECT_LOG) continue;
       numbered(r, i);
-      pattern(r->model, 2000, i * 3 + (unsigned)object);
+      pattern(r->model, 2000, i * OBJECTS + (unsigned)object);
       TRY(reads(r, fences[i], object, 100, 500, 2000, r->model + 100, "names"));
     }
   numbered(r, 1);
@@ -831,7 +832,7 @@ typedef struct object_model {
 typedef struct name_model {
   char suffix[16];
   uint64_t fence;
-  object_model objects[3];
+  object_model objects[OBJECTS];
 } name_model;
 
 static unsigned char byte_of(unsigned number, size_t i) {
@@ -913,7 +914,7 @@ static int left(run *r, name_model *n, tl_object object) {
 static int taken(run *r, name_model *n) {
   named(r, n->suffix);
   TRY(acquire(r, &n->fence));
-  for (tl_object object = 0; object < 3; object++) TRY(left(r, n, object));
+  for (tl_object object = 0; object < OBJECTS; object++) TRY(left(r, n, object));
   return 0;
 }
 
@@ -925,7 +926,7 @@ static int all_crashed(run *r, name_model *models) {
 
 static int step(run *r, name_model *models) {
   name_model *n = &models[below(r, NAMES)], *other = n == models ? models + 1 : models;
-  tl_object object = (tl_object)below(r, 3);
+  tl_object object = (tl_object)below(r, OBJECTS);
   object_model *m = &n->objects[object];
   size_t offset = below(r, 90000), part = 1 + below(r, below(r, 2) ? 300 : BIG);
   named(r, n->suffix);
@@ -944,7 +945,7 @@ static int step(run *r, name_model *models) {
       break;
     }
     /* What was not synced may go with its holder. */
-    for (tl_object i = 0; i < 3 && below(r, 4); i++) TRY(model_sync(r, n, i));
+    for (tl_object i = 0; i < OBJECTS && below(r, 4); i++) TRY(model_sync(r, n, i));
     TRY(taken(r, n));
     break;
   case 3: case 4: case 5:
@@ -975,7 +976,7 @@ static int anything(run *r) {
     if (!failed && r->check->crash && i == crash_at) failed = all_crashed(r, models);
   }
   for (int n = 0; n < NAMES && !failed; n++)
-    for (tl_object object = 0; object < 3 && !failed; object++) {
+    for (tl_object object = 0; object < OBJECTS && !failed; object++) {
       object_model *m = &models[n].objects[object];
       named(r, models[n].suffix);
       failed = same(r, models[n].fence, object, m->bytes, m->size, "model");

@@ -14,7 +14,7 @@
 
 #include "lmdb_storage.h"
 
-enum { BLOCK = 4080, NAME_MAX_BYTES = 480, OBJECTS = 3 };
+enum { BLOCK = 4080, NAME_MAX_BYTES = 480, OBJECTS = 4 };
 
 typedef struct block {
   uint64_t number;

@@ -102,7 +102,7 @@ package struct Rekeying {
       throw Failure(error)
     }
     if !canRotate {
-      throw .unsupported("a client in memory, or on a storage, has no file to seal anew")
+      throw .unsupported("a client in memory has no file to seal anew")
     }
     var erased = Erased()
     if !conversation.isEmpty {

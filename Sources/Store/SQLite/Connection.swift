@@ -71,7 +71,7 @@ internal import Vault
   }
 
   /// Begins to give the file a new data key.
-  func rotation(of vault: Vault) throws(StoreFailure) -> VaultRotation? {
+  func rotation(of vault: Vault) throws(StoreFailure) -> VaultRotation {
     guard let handle = unsafe handle else { throw .closed }
     do throws(VaultFailure) { return try unsafe vault.rotation(from: handle) } catch {
       throw StoreFailure(error)

@@ -54,18 +54,16 @@ extension MessageStore {
 // MARK: - A new data key
 
 extension MessageStore {
-  /// Whether the file can get a new data key: not in memory, and not on a storage of the host's. A
-  /// failure says what is in the way.
+  /// Whether the file can get a new data key: not in memory. A failure says what is in the way.
   package func canRotate() throws(StoreFailure) -> Bool {
-    guard let vault, vault.isFile else { return false }
+    guard let vault else { return false }
     do throws(VaultFailure) { try vault.checkRotation() } catch { throw StoreFailure(error) }
     return true
   }
 
-  /// Begins to give the file a new data key; false in memory and on a storage of the host's. There
-  /// is one at a time.
+  /// Begins to give the file a new data key; false in memory. There is one at a time.
   package func beginRotation() throws(StoreFailure) -> Bool {
-    guard let vault, vault.isFile else { return false }
+    guard let vault else { return false }
     // What the file lacks is under the data key that goes.
     if lacksOwnWork { try write { _ in } }
     try gate.enter { () throws(StoreFailure) in

@@ -26,12 +26,18 @@ struct FileHeader: Equatable {
     for place in LogMark.range { bytes[place] = 0 }
   }
 
-  /// Both copies on disk of a file that has no log.
+  /// Both copies on disk of a file that has no log. A backup may get the place of a file of the
+  /// same keys: no log that was left there is of its generation.
   func copies(_ keys: KeyMemory) -> [(place: Int64, bytes: [UInt8])] {
-    HeaderFile.places.enumerated().map { index, place in
+    var random: UInt64 = 0
+    if flags & HeaderFlag.copied != 0 { unsafe randombytes_buf(&random, 6) }
+    return HeaderFile.places.enumerated().map { index, place in
       var copy = bytes
-      let mark = LogMark.initial.sealed(in: index, fileId: fileId, keys: keys)
-      copy.replaceSubrange(LogMark.range, with: mark)
+      var mark = LogMark.initial
+      // An even one and the one before, each in its copy.
+      if random > 1 { mark.generation = random & ~1 - UInt64(index) }
+      copy.replaceSubrange(
+        LogMark.range, with: mark.sealed(in: index, fileId: fileId, keys: keys))
       return (place, copy)
     }
   }
@@ -187,12 +193,12 @@ extension FileHeader {
     return next
   }
 
-  /// The header of the file `id` that takes the place of this one: the same slots and the same
-  /// content key, and another data key. `oldSlot` where a slot has no public part.
+  /// The header of the file `id` that takes the place of this one: the next number, the same slots
+  /// and the same content key, and another data key. `oldSlot` where a slot has no public part.
   func rotated(
     to id: [UInt8], from keys: KeyMemory, to new: KeyMemory
   ) throws(VaultFailure) -> FileHeader {
-    var next = self
+    var next = try following()
     next.bytes.replaceSubrange(16..<32, with: id)
     next.setOther(fileId)
     Words.put(flags | HeaderFlag.marked, at: 44, of: &next.bytes)

@@ -16,9 +16,9 @@ final class HeaderCopies: Sendable {
   private let file: BaseFile
   private let state: Lock<State>
 
-  init(_ file: BaseFile, _ opened: HeaderFile.Opened) {
+  init(_ file: BaseFile, _ header: FileHeader, stale: Int64?) {
     self.file = file
-    state = Lock(State(header: opened.header, stale: opened.broken))
+    state = Lock(State(header: header, stale: stale))
   }
 
   /// Nil once the file was wiped.

@@ -30,9 +30,12 @@ enum HeaderFile {
 
   static let places: [Int64] = [0, Int64(FileFormat.copyBytes)]
 
-  /// Reads both copies and opens the newer one that is whole; nil where a wipe has emptied them.
-  static func open(_ file: BaseFile, _ config: VaultConfig) throws(VaultFailure) -> Opened? {
-    let start = try file.read(FileFormat.pagesOffset, at: 0)
+  /// Reads both copies, unless they are known, and opens the newer one that is whole; nil where a
+  /// wipe has emptied them.
+  static func open(
+    _ file: BaseFile, _ config: VaultConfig, _ known: [UInt8]? = nil
+  ) throws(VaultFailure) -> Opened? {
+    let start = if let known { known } else { try file.read(FileFormat.pagesOffset, at: 0) }
     let (newest, broken) = try newest(of: start)
     if newest.isWiped { return nil }
     let keys: KeyMemory
@@ -56,7 +59,7 @@ enum HeaderFile {
   }
 
   /// The newer copy that is whole, and where the other one lies if it is not the same.
-  private static func newest(
+  static func newest(
     of bytes: [UInt8]
   ) throws(VaultFailure) -> (header: FileHeader, broken: Int64?) {
     var newest: FileHeader?
@@ -292,13 +295,10 @@ extension HeaderFile {
 // MARK: - Making on a storage
 
 extension HeaderFile {
-  /// Whether there is no file yet: nothing, or what a making has left that a crash has ended.
-  /// The magic comes last, so one that has it is whole.
-  static func isUnfinished(_ file: BaseFile) throws(VaultFailure) -> Bool {
-    let least = Int64(FileFormat.pagesOffset + FileFormat.pageBytes)
-    guard try file.size() <= least else { return false }
-    let bytes = try file.read(FileFormat.pagesOffset, at: 0)
-    return !places.contains { bytes.dropFirst(Int($0)).starts(with: FileFormat.magic) }
+  /// Whether it may be what a making has left that a crash has ended, if it has no magic: that
+  /// comes last.
+  static func isShort(_ file: BaseFile) throws(VaultFailure) -> Bool {
+    try file.size() <= Int64(FileFormat.pagesOffset + FileFormat.pageBytes)
   }
 
   /// Makes an empty vault in an object that nobody else holds. There is no other name to make it

@@ -5,7 +5,7 @@
 /// has all that was committed. The writer's pages are copied in slices, and SQLite repeats each
 /// later write of the writer in the copy (`sqlite3_backup`), so nobody waits. Each of the two
 /// headers names the other file, so an opening after a crash knows what `NAME-new` is, and removes
-/// it.
+/// it. On a storage of the host's `NAME-new` is the main object that is not the file.
 internal import Base
 internal import CSQLite
 internal import CSodium
@@ -55,12 +55,19 @@ internal import Synchronization
     guard let keys = KeyMemory.random() else { throw .io(SQLITE_NOMEM) }
     unsafe keys.take(content: original.keys.content)
     let next = try header.rotated(to: id, from: original.keys, to: keys)
-    try HeaderFile.mayReplace(name, of: header.other)
-    try unsafe HeaderFile.removeRemains(vault.base, of: header.other, under: name)
+    if vault.isFile {
+      try HeaderFile.mayReplace(name, of: header.other)
+      try unsafe HeaderFile.removeRemains(vault.base, of: header.other, under: name)
+    } else {
+      try unsafe HeaderFile.removeOther(vault.base, name)
+    }
     try original.copies.change { (header) throws(VaultFailure) in
       try header.replaced(by: id, original.keys)
     }
-    let (file, hold) = try unsafe HeaderFile.claimed(vault.base, name)
+    let (file, hold) =
+      try vault.isFile
+      ? unsafe HeaderFile.claimed(vault.base, name)
+      : unsafe (BaseFile(vault.base, name, create: true), original.hold)
     let core = unsafe VaultCore(
       base: vault.base, opened: HeaderFile.Opened(header: next, keys: keys),
       mainFile: file, hold: hold, isCopy: true)
@@ -69,7 +76,7 @@ internal import Synchronization
     unsafe source = writer
     do throws(VaultFailure) {
       try file.truncate()
-      try HeaderFile.copyMode(of: vault.filePath, to: name)
+      if vault.isFile { try HeaderFile.copyMode(of: vault.filePath, to: name) }
       // By this an opening knows what it is.
       try file.write(Array(next.bytes[16..<32]), at: 16)
       try file.sync()
@@ -143,28 +150,52 @@ internal import Synchronization
       try core.mainFile.sync()
       close()
       // The log is written back, and gone: the new file must not find one.
-      guard original.openFiles.load(ordering: .acquiring) == 0,
-        try FileStatus(path: vault.logPath) == .missing, let header = original.copies.current
+      guard original.openFiles.load(ordering: .acquiring) == 0, try isLogGone(),
+        let header = original.copies.current
       else { throw .io(SQLITE_IOERR) }
       let next = try header.rotated(to: core.fileId, from: original.keys, to: core.keys)
-      for copy in next.copies(core.keys) { try core.mainFile.write(copy.bytes, at: copy.place) }
+      let hidden = vault.isFile ? 0 : FileFormat.magic.count
+      for copy in next.copies(core.keys) {
+        try core.mainFile.write(Array(copy.bytes[hidden...]), at: copy.place + Int64(hidden))
+      }
       try core.mainFile.sync()
+      if let session = vault.session {
+        if let failure = try HeaderFile.finish(core.mainFile) { return unknown(failure) }
+        session.file = session.other
+        return replaced(original, core, next)
+      }
       if core.mainFile.hasMoved || original.mainFile.hasMoved { throw .io(SQLITE_IOERR) }
       switch unsafe tideline_exchange_files(name, path) {
       case 0, 1: break
       case -1: throw .io(SQLITE_IOERR)
       case -2: throw .full
-      default:
-        // What has which name is found at the next opening; until then nothing is committed.
-        letGo()
-        vault.close()
-        return .unknown(.io(SQLITE_IOERR))
+      default: return unknown(.io(SQLITE_IOERR))
       }
       return replaced(original, core, next)
     } catch {
       end()
       throw error
     }
+  }
+
+  /// SQLite removes it, and says neither where that fails nor that it is durable.
+  private func isLogGone() throws(VaultFailure) -> Bool {
+    guard let session = vault.session else {
+      return try FileStatus(path: vault.logPath) == .missing
+    }
+    var size: Int64 = 0
+    let result = session.size(.log, &size)
+    if result != SQLITE_OK { throw Self.failure(result) }
+    guard size == 0 else { return false }
+    try unsafe HeaderFile.remove(vault.base, vault.logPath)
+    return true
+  }
+
+  /// Which file has the name is found at the next opening; until then nothing is committed.
+  private func unknown(_ failure: VaultFailure) -> Outcome {
+    letGo()
+    vault.close()
+    return .unknown(failure)
   }
 
   private func replaced(
@@ -200,7 +231,11 @@ internal import Synchronization
     letGo()
     if core.mainFile.hasMoved { return }
     do throws(VaultFailure) {
-      try unsafe HeaderFile.remove(vault.base, name)
+      if vault.isFile {
+        try unsafe HeaderFile.remove(vault.base, name)
+      } else {
+        try unsafe HeaderFile.removeOther(vault.base, name)
+      }
     } catch {
       // The next opening removes it.
     }
@@ -230,14 +265,13 @@ extension Vault {
   package func checkRotation() throws(VaultFailure) {
     guard let core, let header = core.copies.current else { throw .io(SQLITE_MISUSE) }
     guard try header.isRotatable(core.keys) else { throw .oldSlot }
-    try HeaderFile.mayReplace(HeaderFile.unfinishedName(filePath), of: header.other)
+    // On a storage the other main object is the library's own.
+    if isFile { try HeaderFile.mayReplace(HeaderFile.unfinishedName(filePath), of: header.other) }
   }
 
-  /// Begins to give the file a new data key. Nil on a storage of the host's, which has no second
-  /// name that it could be made under.
-  package func rotation(from writer: OpaquePointer) throws(VaultFailure) -> VaultRotation? {
-    guard session == nil else { return nil }
-    return try unsafe VaultRotation(of: self, from: writer)
+  /// Begins to give the file a new data key.
+  package func rotation(from writer: OpaquePointer) throws(VaultFailure) -> VaultRotation {
+    try unsafe VaultRotation(of: self, from: writer)
   }
 }
 

@@ -29,7 +29,9 @@ enum StorageFate: UInt8, AtomicRepresentable {
   private let changing = Lock(0)
   /// What was read ahead of the log; nil once it was changed.
   private let ahead = Lock<ReadAhead?>(ReadAhead())
-  let locks = Lock(StorageLocks())
+  /// Of the main object, and of the other one.
+  private let locks = (main: Lock(StorageLocks()), next: Lock(StorageLocks()))
+  private let isNext = Atomic<Bool>(false)
 
   /// Takes the name over.
   init(_ storage: any HostStorage, name: [UInt8]) throws(VaultFailure) {
@@ -59,17 +61,32 @@ enum StorageFate: UInt8, AtomicRepresentable {
     }
   }
 
-  /// Bytes of all that is kept under the name, as far as it can be asked.
+  /// Bytes of the file, its log and what is kept twice, as far as it can be asked.
   var bytes: UInt64 {
     var all: UInt64 = 0
-    for object in [StorageObject.main, .log, .own] {
+    for object in [file, .log, .own] {
       var size: Int64 = 0
       if self.size(object, &size) == SQLITE_OK { all &+= UInt64(size) }
     }
     return all
   }
 
+  /// The object that is the file.
+  var file: StorageObject {
+    get { isNext.load(ordering: .acquiring) ? .next : .main }
+    set { isNext.store(newValue == .next, ordering: .releasing) }
+  }
+
+  /// The one in which the file gets its next data key.
+  var other: StorageObject { file == .next ? .main : .next }
+
   // MARK: What a file asks for
+
+  func withLocks<Result>(
+    of object: StorageObject, _ body: (inout StorageLocks) -> Result
+  ) -> Result {
+    object == .next ? locks.next.withLock(body) : locks.main.withLock(body)
+  }
 
   /// SQLite's short read where the object ends before; the rest is zeros then.
   func read(

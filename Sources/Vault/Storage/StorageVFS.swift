@@ -42,7 +42,7 @@ enum StorageVFS {
     contents.withLock { $0.sessions.removeAll { $0.session === session } }
   }
 
-  /// What a path leads to; nil for anything but a main file and what lies beside it.
+  /// What a path leads to; nil for anything but the file and what lies beside it.
   fileprivate static func place(
     _ path: UnsafePointer<CChar>?
   ) -> (session: StorageSession, object: StorageObject)? {
@@ -53,21 +53,15 @@ enum StorageVFS {
       number = number &* 10 &+ UInt64(digit - 0x30)
       at += 1
     }
-    let object: StorageObject
-    if unsafe path[at] == 0 {
-      object = .main
-    } else if unsafe strcmp(path + at, "-wal") == 0 {
-      object = .log
-    } else if unsafe strcmp(path + at, OwnFile.suffix) == 0 {
-      object = .own
-    } else {
-      return nil
-    }
     let found = contents.withLock { contents in
       contents.sessions.first { $0.number == number }?.session
     }
     guard let found else { return nil }
-    return (found, object)
+    if unsafe path[at] == 0 { return (found, found.file) }
+    if unsafe strcmp(path + at, HeaderFile.unfinishedName("")) == 0 { return (found, found.other) }
+    if unsafe strcmp(path + at, "-wal") == 0 { return (found, .log) }
+    if unsafe strcmp(path + at, OwnFile.suffix) == 0 { return (found, .own) }
+    return nil
   }
 
   /// A VFS that is never freed: time, chance and sleep are those of the system.
@@ -220,8 +214,8 @@ private enum StorageMethods {
     _ file: SQLiteFile?, _ body: (inout StorageLocks, StoredFile) -> Int32
   ) -> Int32 {
     guard let own = unsafe own(file) else { return SQLITE_IOERR }
-    return unsafe with(file) { session, _ in
-      session.locks.withLock { locks in unsafe body(&locks, own) }
+    return unsafe with(file) { session, object in
+      session.withLocks(of: object) { locks in unsafe body(&locks, own) }
     }
   }
 

@@ -20,6 +20,7 @@ class Object(Word):
     MAIN = 0
     LOG = 1
     OWN = 2
+    NEXT = 3
 
 
 class LeaseLost(Exception):
