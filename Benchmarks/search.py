@@ -18,8 +18,8 @@ import subprocess
 import rows
 from rows import HERE, KEY, OUT, ROOT
 
-QUERIES = ("common", "rare", "pair", "prefix2", "prefix3", "prefix4", "prefix8", "filtered",
-           "prefix1", "ranked")
+QUERIES = ("common", "unmarked", "rare", "pair", "prefix2", "prefix3", "prefix4", "prefix8",
+           "filtered", "prefix1", "ranked")
 LANGUAGES = ("Chinese", "Czech", "English")
 CACHE_KIB = 64 << 10
 

@@ -176,6 +176,7 @@ static void queries(uint32_t conversations) {
   }
   strcat(beginning, ")");
   ask("common", sql, "\"hojny\"", 200);
+  ask("unmarked", sql, "\"hojny\"", 200);
   ask("rare", sql, "\"vzacny\"", 200);
   ask("pair", sql, "\"" SEARCH_PAIR "\"", 200);
   ask("prefix2", sql, "\"\1ho\"", 200);

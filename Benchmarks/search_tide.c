@@ -28,6 +28,7 @@ static void build(const char *figure) {
 }
 
 static tl_hit_order order;
+static uint32_t flags;
 
 static void ask(const char *figure, const char *asked, uint32_t conversation, uint32_t times) {
   stopwatch watch = {0};
@@ -35,7 +36,7 @@ static void ask(const char *figure, const char *asked, uint32_t conversation, ui
   char name[32];
   snprintf(name, sizeof name, "room-%05u", conversation);
   tl_search search = {.struct_size = sizeof search, .text = text(asked), .limit = 50,
-                      .order = order};
+                      .order = order, .flags = flags};
   if (conversation != UINT32_MAX) search.conversation = text(name);
   for (uint32_t i = 0; i <= times; i++) {
     if (i == 1) watch.total = 0;
@@ -52,6 +53,9 @@ static void ask(const char *figure, const char *asked, uint32_t conversation, ui
 
 static void queries(void) {
   ask("common", "\"hojny\"", UINT32_MAX, 200);
+  flags = TL_SEARCH_NO_MARKS;
+  ask("unmarked", "\"hojny\"", UINT32_MAX, 200);
+  flags = 0;
   ask("rare", "\"vzacny\"", UINT32_MAX, 200);
   ask("pair", SEARCH_PAIR, UINT32_MAX, 200);
   ask("prefix2", "ho", UINT32_MAX, 200);

@@ -289,7 +289,7 @@ static void facts_of_screen(void) {
       "SELECT number, time, key, lsn, flags FROM message WHERE cid = 1"
       " ORDER BY time DESC, key DESC LIMIT 50",
       "SELECT read_time, read_id, read_named, unread_count, server_unread, counted_time,"
-      " counted_id, counted_flags, counted_arrived, unread_fewer, unread_more, counted_lsn,"
+      " counted_id, unread_fewer, unread_more, counted_lsn,"
       " message_count FROM conversation WHERE cid = 1",
   };
   run("BEGIN");
