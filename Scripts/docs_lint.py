@@ -35,7 +35,7 @@ WORDS_MAX = 900
 # before backups, the step of the guide on errors and keys, the trial of one order, hand-over,
 # salvage, what an asyncio program has to catch, and which commits a file lacks.
 HEADER_WORDS_MAX = 19_300
-PAGES_WORDS_MAX = 68_500
+PAGES_WORDS_MAX = 68_650
 # A script writes what is between such comments of a page, and appends the nights.
 WRITTEN = re.compile(r"^<!-- (?!(?:the )?end\b).*? -->\n.*?(?:^<!-- (?:the )?end\b.*? -->$|\Z)",
                      re.MULTILINE | re.DOTALL)
