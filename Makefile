@@ -363,9 +363,10 @@ fuzz: setup
 	@sh Tests/Fuzz/run.sh $(TARGET) $(SECONDS)
 
 ## Storages in a dict, LMDB and PostgreSQL against the contract, and a fleet of bots whose workers
-## and database are killed: some minutes. WORD=check, errors, lmdb, fleet or bench chooses.
+## and database are killed: some minutes. WORD=check, errors, lmdb, fleet, failover or bench chooses.
+## WORD=failover has 10,000 accounts and takes 20 minutes; with ACCOUNTS=100 two.
 storage: lib storage-setup
-	@sh Scripts/storage.sh $(LIB) $(WORD)
+	@ACCOUNTS=$(ACCOUNTS) sh Scripts/storage.sh $(LIB) $(WORD)
 
 storage-setup:
 	@sh Scripts/setup.sh storage

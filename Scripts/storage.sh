@@ -1,6 +1,7 @@
 #!/bin/sh
 # The storages of examples/storage and what goes wrong with them: storage.sh FOLDER [WORD]
-# FOLDER holds the library. WORD is check, errors, lmdb, fleet or bench; without it all of them run.
+# FOLDER holds the library. WORD is check, errors, lmdb, fleet, failover or bench; without it all of
+# them run. ACCOUNTS is for failover: 100 where all run, otherwise 10,000.
 set -eu
 cd "$(dirname "$0")/.."
 lib=$(cd "$1" && pwd) word=${2:-all}
@@ -46,6 +47,11 @@ if wants lmdb; then
   run fleet-lmdb python3 $from/fleet.py "$out/worker" --storage lmdb --accounts 40 --takeovers 100
 fi
 if wants fleet; then run fleet python3 $from/fleet.py "$out/worker"; fi
+if wants failover; then
+  [ "$word" = all ] && accounts=100 workers=4 || accounts=10000 workers=8
+  run failover python3 $from/failover.py "$out/worker" --accounts "${ACCOUNTS:-$accounts}" \
+    --workers "$workers"
+fi
 if wants bench; then
   mkdir "$folder/bench"
   run bench "$out/bench" "$folder/bench" "$where"

@@ -36,7 +36,7 @@ CREATE TABLE tl_audit(seq bigserial PRIMARY KEY, name bytea, object int, fence b
 CREATE FUNCTION tl_note() RETURNS trigger AS $$ BEGIN
   INSERT INTO tl_audit(name, object, fence) VALUES(NEW.name, TG_ARGV[0]::int, NEW.fence);
   RETURN NULL; END $$ LANGUAGE plpgsql;
-CREATE TRIGGER acquired AFTER INSERT OR UPDATE ON tl_name
+CREATE TRIGGER acquired AFTER INSERT OR UPDATE OF fence ON tl_name
   FOR EACH ROW EXECUTE FUNCTION tl_note('-1');
 CREATE TRIGGER written AFTER INSERT OR UPDATE ON tl_object
   FOR EACH ROW EXECUTE FUNCTION tl_note('0');
