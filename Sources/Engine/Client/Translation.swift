@@ -105,6 +105,7 @@ extension ClientConfig {
     target.indexesLater = true
     target.leastCommit = leastCommit
     target.refusesLoss = refusesLoss
+    target.traceMax = traceMax
     return target
   }
 }
