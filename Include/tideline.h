@@ -444,7 +444,10 @@ enum {
   TL_OPEN_AUTO_MARK_READ = 1u << 3,
   TL_OPEN_AUTO_MARK_DELIVERED = 1u << 4, ///< Marks messages of others delivered on arrival.
   TL_OPEN_CATCH_UP_ALL = 1u << 5,   ///< Starts #TL_SYNC_ALL on each connection.
-  TL_OPEN_FRESH = 1u << 6 ///< Refuses a file that lacks commits (#TL_E_DAMAGED).
+  TL_OPEN_FRESH = 1u << 6, ///< Refuses a file that lacks commits (#TL_E_DAMAGED).
+  /// Keeps in the file what changed messages, for #tl_client_explain. An opening without it drops
+  /// that, with its first commit.
+  TL_OPEN_TRACE = 1u << 7
 };
 
 /// How to open a client. Each hook may be NULL; its `_drop` releases its `_context`.
@@ -482,6 +485,8 @@ typedef struct tl_client_config {
   tl_view device; ///< The server's name of this login, max 512 bytes, new after each login. Needed
                   ///< with #TL_IDEMPOTENCY_DEVICE.
   uint64_t commit_seq; ///< The greatest of #tl_state that the host has kept; 0: none.
+  uint32_t trace_max;  ///< Changes that #TL_OPEN_TRACE keeps; 0: 10,000; max 1,000,000.
+  uint32_t reserved;
 } tl_client_config;
 
 /** Opens or creates a client's file.
@@ -1193,6 +1198,18 @@ TL_API TL_CHECK tl_status tl_merge_messages(tl_view base, tl_view more, tl_text 
 TL_API TL_CHECK tl_status tl_merge_deltas(tl_view base, tl_view deltas, tl_text **out);
 
 TL_API void tl_text_free(tl_text *text);
+
+/** Explains why a message is shown or is not (docs/howto/explain.md).
+
+    `reason` says what holds now, `next` what would change it, `gaps` where the message may be. With
+    #TL_OPEN_TRACE `trace` lists what changed it, newest first. No text of a message is in it. An
+    unknown message is a reason, and no failure.
+    @param id Of the message, or the client id of a send.
+    @param limit Of `trace`.
+    @param out One JSON object.
+    @return #TL_E_STORAGE. */
+TL_API TL_CHECK tl_status tl_client_explain(
+    tl_client *client, tl_view conversation, tl_view id, uint32_t limit, tl_text **out);
 
 /* Watch ---------------------------------------------------------------------------------------- */
 

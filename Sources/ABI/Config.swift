@@ -56,7 +56,7 @@ private func opened(_ config: tl_client_config, _ hooks: Hooks) throws(Failure) 
 
 private let knownFlags = UInt32(
   TL_OPEN_MEMORY | TL_OPEN_EXISTING | TL_OPEN_STRICT | TL_OPEN_AUTO_MARK_READ
-    | TL_OPEN_AUTO_MARK_DELIVERED | TL_OPEN_CATCH_UP_ALL | TL_OPEN_FRESH)
+    | TL_OPEN_AUTO_MARK_DELIVERED | TL_OPEN_CATCH_UP_ALL | TL_OPEN_FRESH | TL_OPEN_TRACE)
 
 private func has(_ flags: UInt32, _ flag: Int) -> Bool {
   flags & UInt32(truncatingIfNeeded: flag) != 0
@@ -103,6 +103,10 @@ extension ClientConfig {
     catchesUpAll = has(flags, TL_OPEN_CATCH_UP_ALL)
     refusesLoss = has(flags, TL_OPEN_FRESH)
     leastCommit = unsafe config.commit_seq
+    try unsafe mustBeZero(config.reserved, "reserved is not zero")
+    let entries = try unsafe count(
+      config.trace_max, zero: 10_000, atMost: Limits.traceMax, "trace_max is over 1,000,000")
+    traceMax = has(flags, TL_OPEN_TRACE) ? entries : 0
     seenMs = Int64(
       try unsafe count(
         config.seen_ms, zero: 1_000, atMost: Limits.seenMsMax, "seen_ms is over 3,600,000"))

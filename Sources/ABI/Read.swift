@@ -147,6 +147,23 @@ private func merge(
   }
 }
 
+@implementation @_cdecl("tl_client_explain")
+public func tl_client_explain(
+  _ client: OpaquePointer?, _ conversation: tl_view, _ id: tl_view, _ limit: UInt32,
+  _ out: UnsafeMutablePointer<UnsafeMutablePointer<tl_text>?>?
+) -> tl_status {
+  unsafe out?.pointee = nil
+  return unsafe boundary(client) { client throws(Failure) in
+    guard let out = unsafe out else { throw .invalid("out is NULL") }
+    let limit = try count(limit, zero: 256, atMost: Limits.readRowsMax, "limit is over 10,000")
+    unsafe out.pointee = Block<tl_text>.new(
+      try client.explain(
+        conversation: unsafe conversation.id("conversation"), id: unsafe id.id("id"),
+        limit: limit))
+    return status(TL_OK)
+  }
+}
+
 @implementation @_cdecl("tl_text_free")
 public func tl_text_free(_ text: UnsafeMutablePointer<tl_text>?) {
   unsafe Block<tl_text>.free(text)

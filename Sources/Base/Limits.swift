@@ -172,4 +172,6 @@ package enum Limits {
   /// Bytes of the names of members that are searched.
   package static let searchMembersMax = 1_024
   package static let stepMsMax = 60_000
+  /// Entries of a trace.
+  package static let traceMax = 1_000_000
 }

@@ -1,4 +1,4 @@
-/// Tells payloads that are for clients from those that are for people.
+/// Tells payloads that are for clients from those that are for people, and what a bad item names.
 ///
 /// A payload is often not JSON at all, so anything that cannot be read is an
 /// ordinary message: nothing is hidden by accident.
@@ -11,6 +11,16 @@ package func hasControlMember(_ json: [UInt8]) -> Bool {
     return document.present(Name.control, of: document.root) != nil
   } catch {
     return false
+  }
+}
+
+/// The id of the message that an item is, whatever else is wrong with it; nil where it names none.
+package func namedMessage(_ item: [UInt8]) -> [UInt8]? {
+  do {
+    let document = try Document(item)
+    return document.member(Name.messageID, of: document.root).flatMap { document.string($0) }
+  } catch {
+    return nil
   }
 }
 

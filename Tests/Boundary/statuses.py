@@ -62,6 +62,7 @@ ORDINARY = {
     "tl_client_sync_status": lambda w, h: (h.sync(ROOM), w.struct(c.SyncStatus)),
     "tl_client_messages": lambda w, h: (w.struct(c.Query, conversation=ROOM), w.out()),
     "tl_client_message": lambda w, h: (w.view(ROOM), w.view(FIRST), w.out()),
+    "tl_client_explain": lambda w, h: (w.view(ROOM), w.view(FIRST), 0, w.out(TEXT)),
     "tl_client_numbered": lambda w, h: (w.view(ROOM), 0, NEVER, 0, w.out()),
     "tl_client_changes": lambda w, h: (0, 0, w.out()),
     "tl_client_events": lambda w, h: (0, 0, w.out()),

@@ -44,8 +44,8 @@ class Tool(unittest.TestCase):
                 pass
             client.send("general", json.dumps({"text": "not sent"}))
 
-    def client(self):
-        return tideline.Client(self.file, self.key, user_id="eva")
+    def client(self, **more):
+        return tideline.Client(self.file, self.key, user_id="eva", **more)
 
     def run_tool(self, command, *words):
         out, error = io.TextIOWrapper(io.BytesIO()), io.StringIO()
@@ -91,6 +91,23 @@ class Tool(unittest.TestCase):
         self.assertIn("name a word", error)
         with self.client() as client:
             self.assertTrue(client.search_switch(True), "search is off, as it was before")
+
+    def test_explain(self):
+        code, out, _ = self.run_tool("explain", "general", "m7")
+        self.assertEqual((code, out), (
+            tool.DONE, "shown: shown; next: none\nthe file has no trace of changes\n"))
+        with self.client(trace=True) as client:
+            client.drop("general", "m7")
+        code, out, _ = self.run_tool("explain", "general", "m7")
+        self.assertEqual(code, tool.DONE)
+        self.assertRegex(out, r"^not shown: dropped; next: sync_latest\n"
+                              r"it may be between the start and the present\n"
+                              r"\d{4}-.*  removed  by  call\n$")
+        code, out, _ = self.run_tool("explain", "general", "m7", "--json")
+        self.assertEqual((code, json.loads(out)["reason"]), (tool.DONE, "dropped"))
+        # No other command drops the trace.
+        self.assertEqual(self.run_tool("search", "number")[0], tool.DONE)
+        self.assertIn("removed", self.run_tool("explain", "general", "m7")[1])
 
     def test_export(self):
         path = self.folder / "all.jsonl"

@@ -336,6 +336,23 @@ package final class Client: Sendable {
     return try reading { rx throws(Failure) in try rx.page(conversation: conversation, id: id) }
   }
 
+  /// JSON that explains a message.
+  package func explain(
+    conversation: [UInt8], id: [UInt8], limit: Int
+  ) throws(Failure) -> [UInt8] {
+    try check(conversation)
+    try check(id)
+    guard (1...Limits.readRowsMax).contains(limit) else {
+      throw .invalid("limit is not between 1 and 10,000")
+    }
+    // Another type of answer would make another copy of each of the two.
+    var found = Explanation(conversation, id: id)
+    try reading(takesLong: true) { rx throws(Failure) in try rx.explain(&found, limit: limit) }
+    var next = Explanation.Next.none
+    try input { engine, _ throws(Failure) in next = engine.next(after: found) }
+    return found.json(next)
+  }
+
   package func changes(after: UInt64, limit: Int) throws(Failure) -> ChangePage {
     guard (1...Limits.changesMax).contains(limit) else {
       throw .invalid("limit is not between 1 and 10,000")

@@ -106,6 +106,7 @@ extension ClientConfig {
     target.indexesLater = true
     target.leastCommit = leastCommit
     target.refusesLoss = refusesLoss
+    target.traceMax = traceMax
     return target
   }
 }

@@ -131,6 +131,8 @@ package struct ClientConfig: Sendable {
   package var leastCommit: UInt64 = 0
   /// A file that lacks commits is refused.
   package var refusesLoss = false
+  /// Entries of the trace of changes; 0 for none.
+  package var traceMax = 0
   /// Keeps what would be in a file, under the name that its path is.
   package var storage: (any HostStorage)?
   package var open: (@Sendable (borrowing Sealed) -> Opened)?

@@ -72,6 +72,8 @@ package struct Importer {
   ) throws(Failure) -> Bool {
     var result = record
     let isTaken = try client.input { engine, _ throws(Failure) in
+      engine.source = ChangeSource(.imported)
+      defer { engine.source = ChangeSource() }
       let logs = try engine.storing { () throws(StoreFailure) in
         try engine.commit { tx throws(StoreFailure) -> [LogEffects]? in
           guard try ImportTable(tx).record(source.name) == before else { return nil }

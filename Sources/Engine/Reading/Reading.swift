@@ -336,21 +336,27 @@ struct Reading {
   private func setGapTimes(
     _ coverage: inout Coverage, gaps: [Completeness.Gap], of record: ConversationRecord
   ) throws(StoreFailure) {
+    for (index, gap) in gaps.enumerated() where coverage.gaps.indices.contains(index) {
+      (coverage.gaps[index].lowUs, coverage.gaps[index].highUs) = try times(
+        from: gap.low, to: gap.high, in: record)
+    }
+  }
+
+  /// Server times of the ends of a gap; the least and the greatest where there is none.
+  func times(
+    from low: Position, to high: Position, in record: ConversationRecord
+  ) throws(StoreFailure) -> (lowUs: Int64, highUs: Int64) {
+    if let low = scheme.time(at: low.time), let high = scheme.time(at: high.time) {
+      return (low.us, high.us)
+    }
     func time(_ low: Position, high: Position, newest: Bool) throws(StoreFailure) -> Int64? {
       try rx.rows(record.cid, from: low, to: high, limit: 1, newestFirst: newest).first?.timeUs
     }
-    for (index, gap) in gaps.enumerated() where coverage.gaps.indices.contains(index) {
-      if let low = scheme.time(at: gap.low.time), let high = scheme.time(at: gap.high.time) {
-        (coverage.gaps[index].lowUs, coverage.gaps[index].highUs) = (low.us, high.us)
-        continue
-      }
-      let below = try time(.min, high: gap.low, newest: true)
-      let top = max(scheme.stamp(record.fetch?.text)?.timeUs ?? .min, below ?? .min)
-      coverage.gaps[index].lowUs = below ?? .min
-      // Of what was never fetched no end is known.
-      if gap.high == .max { continue }
-      coverage.gaps[index].highUs = try time(gap.high, high: .max, newest: false) ?? top
-    }
+    let below = try time(.min, high: low, newest: true)
+    // Of what was never fetched no end is known.
+    if high == .max { return (below ?? .min, .max) }
+    let top = max(scheme.stamp(record.fetch?.text)?.timeUs ?? .min, below ?? .min)
+    return (below ?? .min, try time(high, high: .max, newest: false) ?? top)
   }
 }
 

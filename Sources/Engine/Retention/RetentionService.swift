@@ -111,6 +111,8 @@ package struct RetentionService {
       defer { client.accessTimes.withLock { $0.endSlice() } }
       let log = engine.scheme.history.retention(engine)
       let screens = screens(engine.windows, engine.scheduler, isUp: engine.tracker.isUp)
+      engine.source = ChangeSource(.retention)
+      defer { engine.source = ChangeSource() }
       do throws(StoreFailure) {
         let outcome = try engine.commit { tx throws(StoreFailure) in
           let control = try RetentionControl(tx)

@@ -39,6 +39,8 @@ struct RequestTracker {
   enum Link { case down, up, unusable }
 
   private(set) var link = Link.down
+  /// Connections so far.
+  private(set) var connections: UInt64 = 0
   private(set) var pendingRequests: [PendingRequest] = []
   private(set) var outbox: [OutgoingFrame] = []
   /// Whether this server was seen to echo request ids.
@@ -79,7 +81,10 @@ struct RequestTracker {
   func isResting(_ nowMs: Int64) -> Bool { isUp && nowMs < losses.restsUntilMs }
 
   /// A new connection; gives back what the old one left unanswered.
-  mutating func connect(nowMs: Int64) -> [PendingRequest] { drop(.up, nowMs: nowMs) }
+  mutating func connect(nowMs: Int64) -> [PendingRequest] {
+    connections &+= 1
+    return drop(.up, nowMs: nowMs)
+  }
 
   mutating func disconnect(nowMs: Int64) -> [PendingRequest] { drop(.down, nowMs: nowMs) }
 

@@ -31,7 +31,11 @@ extension SyncEngine {
         putBack = tx.putBack
         for seq in putBack { try endFlight(seq, tx) }
         tx.seals = config.seals
-        tx.origin = origin
+        tx.origin = source.origin
+        if tx.isTraced {
+          let connection = tracker.isUp ? tracker.connections : 0
+          tx.setSource(source.traced(at: memory.asked.now, connection: connection))
+        }
         tx.counting.connectedAt = memory.live.beganLSN
         tx.counting.losesNoPush = config.profile.pushIsLossless
         // First, since the body may mark one of them as pending again.

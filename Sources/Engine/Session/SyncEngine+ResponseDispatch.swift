@@ -10,8 +10,8 @@ extension SyncEngine {
     _ frame: Frame, opened: [OpenedPayload], at now: Instant
   ) throws(Failure) -> (Receipt, StaticText?) {
     report.beginInput()
-    origin = frame.origin
-    defer { origin = .own }
+    source = ChangeSource(frame.body)
+    defer { source = ChangeSource() }
     let arrival = Arrival(frame: frame.bytes, opened: opened[...], now: now)
     let receipt: Receipt
     switch frame.body {
@@ -27,6 +27,7 @@ extension SyncEngine {
       guard let pending = try match(response, at: now) else {
         return told(ignore("the answer is to no open request"))
       }
+      source.answers(pending)
       switch pending.purpose {
       case .sync(let id):
         receipt = try advance(id, response.outcome, to: pending, from: arrival)
@@ -36,7 +37,7 @@ extension SyncEngine {
         }
         pump(now)
       case .operation(let seq):
-        origin = .own
+        source.origin = .own
         receipt = try storing { () throws(StoreFailure) in
           try takeOperationAnswer(seq, response: response, for: pending, from: arrival)
         }
@@ -277,12 +278,5 @@ extension SyncEngine {
     } catch {
       throw Failure(error)
     }
-  }
-}
-
-extension Frame {
-  /// Where what it changes comes from.
-  fileprivate var origin: ChangeOrigin {
-    if case .response = body { .fetched } else { .pushed }
   }
 }

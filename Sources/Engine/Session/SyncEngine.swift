@@ -27,7 +27,7 @@ final class SyncEngine {
   /// The server's list of conversations, as far as this connection has read it.
   var list = ListFreshness()
   /// Where what is committed now comes from: the host, but while a frame is taken.
-  var origin = ChangeOrigin.own
+  var source = ChangeSource()
   var typing = Typing()
   /// What the host is told of: counters, lines, and whether it should look.
   var report: Report
@@ -368,5 +368,26 @@ final class SyncEngine {
     tracker.send(request, for: .sync(job.id), issued: lastLSN, account: commander)
     outbox.noteSent(isOperation: false)
     report.tellHost()
+  }
+
+  /// What would be done next for a message.
+  func next(after found: Explanation) -> Explanation.Next {
+    let soon: Explanation.Next = tracker.isUp ? .request : .connect
+    switch found.reason {
+    case .shown, .erased, .control, .deleted, .unreadable, .elsewhere: return .none
+    case .pending: return found.isStuck ? .decide : soon
+    case .deleting: return soon
+    case .noConversation: return scheduler.asksList ? soon : .syncConversations
+    case .absent, .gap, .purged, .dropped, .unfetched: break
+    }
+    let isWatched = windows.windows.values.contains {
+      $0.conversation == found.conversation && $0.isFollowing
+    }
+    let isAsked = scheduler.asks(found.conversation) || scheduler.isPending(found.conversation)
+    if isAsked || isWatched && !tracker.isUp { return soon }
+    if found.reason == .absent {
+      return memory.live.isLive(found.conversation) ? .none : .syncLatest
+    }
+    return found.reason == .unfetched || found.isAtPresent ? .syncLatest : .syncOlder
   }
 }

@@ -9,10 +9,13 @@ extension WriteTransaction {
   /// Drops all that the server said. Who follows the feed reads anew.
   package func clearCache() throws(StoreFailure) {
     try settleConversations()
+    traceTable.note(.removed, [], in: 0)
     let told = try toldMarks()
     try annotationTable.keepOffers()
     try Schema.rebuildCache(try connection)
+    let trace = feed.trace
     feed = FeedRuns()
+    feed.trace = trace
     inserted.spoil()
     asked.someWait = nil
     counters.lastChange &+= 1
@@ -72,7 +75,24 @@ extension WriteTransaction {
       feed.add(.entities, cid, 0...0)
       return
     }
-    // In pieces, so that a long conversation does not fill the memory.
+    try traceTable.removingAll(of: cid) { () throws(StoreFailure) in try removeRows(of: cid) }
+    try ownTable.deleteMarks("DELETE FROM operation WHERE cid = ? AND verb < 10 RETURNING seq", cid)
+    asked.operation = nil
+    try connection.run("DELETE FROM span WHERE cid = ?", cid)
+    try connection.run("DELETE FROM quarantine WHERE cid = ?", cid)
+    if positionKind == LogTables.positionKind { try LogTables.remove(cid, try connection) }
+    asked.quarantinedCount = nil
+    try clearTombstones(cid)
+    try feedTable.removeEntities(of: cid)
+    try conversationTable.clear(cid, deletedLSN: lsn)
+    // Nothing of it is counted, and how far it was read is forgotten.
+    change(cid, to: UnreadCounters())
+    feed.add(.coverage, cid, 0...0)
+    feed.add(.entities, cid, 0...0)
+  }
+
+  /// In pieces, so that a long conversation does not fill the memory.
+  private func removeRows(of cid: Int64) throws(StoreFailure) {
     while true {
       let rows = try rows(
         cid, from: .min, to: Self.beyond, limit: Limits.readRowsMax, newestFirst: false)
@@ -90,19 +110,6 @@ extension WriteTransaction {
       guard try connection.changes > 0 else { throw .damaged }
       noteRows(cid, change: -Int64(rows.count))
     }
-    try ownTable.deleteMarks("DELETE FROM operation WHERE cid = ? AND verb < 10 RETURNING seq", cid)
-    asked.operation = nil
-    try connection.run("DELETE FROM span WHERE cid = ?", cid)
-    try connection.run("DELETE FROM quarantine WHERE cid = ?", cid)
-    if positionKind == LogTables.positionKind { try LogTables.remove(cid, try connection) }
-    asked.quarantinedCount = nil
-    try clearTombstones(cid)
-    try feedTable.removeEntities(of: cid)
-    try conversationTable.clear(cid, deletedLSN: lsn)
-    // Nothing of it is counted, and how far it was read is forgotten.
-    change(cid, to: UnreadCounters())
-    feed.add(.coverage, cid, 0...0)
-    feed.add(.entities, cid, 0...0)
   }
 }
 
@@ -163,6 +170,7 @@ extension WriteTransaction {
     try connection.run("DELETE FROM forgotten WHERE cid = ?", cid)
     asked.someForgotten = nil
     memo?.some.forgotten = nil
+    try traceTable.erase(cid)
     return erased
   }
 }

@@ -33,6 +33,8 @@ struct FeedRuns {
   var isSilent = false
   /// Where what is added comes from.
   var origin = ChangeOrigin.none
+  /// What was done to messages; nil where no trace is kept.
+  var trace: TraceNotes?
   /// Operations that changed.
   private(set) var operations: Set<UInt64> = []
   /// What came under one key: runs in the order in which they came. Mostly it is one.
@@ -123,11 +125,14 @@ extension FeedTable {
 
   /// Notes what a screen sees of a row that changed. Every change of a row comes by here, with its
   /// state before and after, and whether a removed one had been offered for a notification. One
-  /// that is removed from the cache alone counts as before.
+  /// that is removed from the cache alone counts as before. A trace is written of the same.
   func noteChange(
     _ cid: Int64, number: UInt64, was before: RowState?, now after: RowState?,
-    told: RowFlags = [], counts: Bool = true
+    told: RowFlags = [], counts: Bool = true, trace hint: TraceHint = .none
   ) throws(StoreFailure) {
+    if tx.isTraced {
+      try tx.traceTable.note(cid, number: number, was: before, now: after, hint)
+    }
     let notifies = !told.contains(.offered) && after?.isOffered(after: before) ?? false
     switch (before?.isVisible ?? false, after?.isVisible ?? false) {
     case (false, true): tx.feed.add(.inserted, cid, number...number, notifies: notifies)
@@ -137,6 +142,24 @@ extension FeedTable {
     }
     if before != nil { tx.inserted.spoil() }
     if counts { try tx.unreadTable.noteUnread(cid, was: before, now: after) }
+  }
+
+  /// Notes a row that was purged: the server has its message, and no count changes.
+  func notePurged(_ cid: Int64, number: UInt64, was before: RowState) throws(StoreFailure) {
+    if tx.isTraced {
+      try tx.traceTable.note(cid, number: number, was: before, now: nil, .none)
+    }
+    if before.isVisible { tx.feed.add(.purged, cid, number...number) }
+  }
+
+  /// Notes a row that stands elsewhere in its timestamp group: no count changes by it alone.
+  func noteMove(
+    _ cid: Int64, number: UInt64, was before: RowState, now after: RowState
+  ) throws(StoreFailure) {
+    if tx.isTraced {
+      try tx.traceTable.note(cid, number: number, was: before, now: after, .none)
+    }
+    if after.isVisible { tx.feed.add(.updated, cid, number...number) }
   }
 
   /// Writes the entries, and lets the oldest go beyond what is kept.

@@ -182,7 +182,8 @@ extension AnnotationTable {
       row.reactionsVersion, isChanged ? try lsn(over: row.lsn, in: cid) : row.lsn, cid,
       row.message.order, row.message.position.key)
     guard isChanged else { return nil }
-    try tx.feedTable.noteChange(cid, number: row.number, was: old.state, now: row.message.state)
+    try tx.feedTable.noteChange(
+      cid, number: row.number, was: old.state, now: row.message.state, trace: .marks)
     return row.number
   }
 
@@ -232,7 +233,7 @@ extension AnnotationTable {
       row.position.key)
     try tx.feedTable.noteChange(
       cid, number: row.number, was: RowState(position: row.position, flags: old),
-      now: RowState(position: row.position, flags: row.flags))
+      now: RowState(position: row.position, flags: row.flags), trace: .marks)
   }
 
   // MARK: Owed to the server
@@ -295,7 +296,7 @@ extension AnnotationTable {
       row.position.key)
     try tx.feedTable.noteChange(
       cid, number: row.number, was: RowState(position: row.position, flags: row.flags),
-      now: RowState(position: row.position, flags: flags))
+      now: RowState(position: row.position, flags: flags), trace: .marks)
   }
 
   /// Takes in the server's confirmation: the marks are done, and the rows are so

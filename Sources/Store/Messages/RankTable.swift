@@ -62,7 +62,9 @@ extension RankTable {
         "UPDATE message SET key = ? WHERE cid = ? AND time = ? AND key = ?", place.key, cid, time,
         row.position.key)
       places[id] = place
-      if row.flags.isDisjoint(with: .hidden) { tx.feed.add(.updated, cid, row.number...row.number) }
+      try tx.feedTable.noteMove(
+        cid, number: row.number, was: RowState(position: row.position, flags: row.flags),
+        now: RowState(position: place, flags: row.flags))
     }
     tx.inserted.spoil()
     tx.memo?.entry(cid).summary = nil

@@ -38,6 +38,7 @@ extension WriteTransaction {
       of: message, in: cid, isKnown: bar != nil || stored != nil)
     if let bar {
       if let send { try operationTable.settle(send, as: copy.id, givesNumber: false) }
+      traceTable.note(.ignored, copy.id, in: cid, order: copy.order)
       return bar.lsn <= issued ? .tombstoned : .overtaken
     }
     try reveal(&copy, told: message, in: cid, send: send)
@@ -86,6 +87,7 @@ extension WriteTransaction {
     applied.isAnother = !isLost && !isDerived && stored.isAnother(than: copy)
     if stored.message.flags.contains(.forgotten) {
       try movePlaceholder(stored, to: copy, in: cid, issued: issued, isLost: isLost)
+      traceTable.note(.ignored, copy.id, in: cid, order: copy.order)
       return .forgotten(stored.number)
     }
     if hasSettled {
@@ -98,6 +100,9 @@ extension WriteTransaction {
       isEdit: isEdit, othersEdit: rules.othersEdit)
     let isChanged = result.message != stored.message
     // A row of a lost epoch that the server still has is marked as seen again.
+    if isTraced, !copy.isSealed, result.message.payload != copy.payload {
+      traceTable.note(.ignored, copy.id, in: cid, order: copy.order)
+    }
     guard isChanged || isLost && !isDerived else { return .unchanged(stored.number) }
     result.lsn = lsn
     try dropKnownMarks(&result.message, in: cid)
@@ -109,7 +114,8 @@ extension WriteTransaction {
     try write(result, over: stored, cid)
     guard isChanged else { return .unchanged(stored.number) }
     try feedTable.noteChange(
-      cid, number: stored.number, was: stored.message.state, now: result.message.state)
+      cid, number: stored.number, was: stored.message.state, now: result.message.state,
+      trace: isTraced && result.message.hasMarksOnly(besides: stored.message) ? .marks : .none)
     return .updated(stored.number)
   }
 
@@ -266,6 +272,14 @@ extension IncomingMessage {
   }
 
   var state: RowState { RowState(position: position, flags: flags) }
+
+  /// Whether it says the same as another copy, but for receipts, reactions and the pin.
+  func hasMarksOnly(besides other: IncomingMessage) -> Bool {
+    let marks = RowFlags.growing.union(.derived).union(.marks)
+    return payload == other.payload && rest == other.rest && sender == other.sender
+      && editedUs == other.editedUs && replyTo == other.replyTo
+      && flags.subtracting(marks) == other.flags.subtracting(marks)
+  }
 
   /// The column of the server's time, empty where the position says it.
   var sentUs: Int64? { timeUs == order ? nil : timeUs }

@@ -25,11 +25,14 @@ extension WriteTransaction {
       """, cid, id, version, lsn)
     memo?.entry(cid).someDeleted = true
     guard let found else {
-      if try connection.changes > 0 { try unreadTable.noteUnreadUnknown(cid) }
+      if try connection.changes > 0 {
+        try unreadTable.noteUnreadUnknown(cid)
+        traceTable.note(.deleted, id, in: cid)
+      }
       _ = try annotationTable.takeWaiting(id, in: cid)
       return nil
     }
-    try delete(found, id: id, in: cid)
+    try delete(found, id: id, in: cid, as: .deleted)
     return found.number
   }
 
@@ -70,12 +73,12 @@ extension WriteTransaction {
     try unreadTable.clearServerMarker(cid)
   }
 
-  /// Takes a row out without a tombstone: the server may send it again.
+  /// Takes a row out without a tombstone: an answer omits it, and the server may send it again.
   package func remove(_ position: Position, _ cid: Int64) throws(StoreFailure) -> UInt64? {
     guard let found = try place(position.id, cid), found.position.time == position.time else {
       return nil
     }
-    try delete(found, id: position.id, in: cid)
+    try delete(found, id: position.id, in: cid, as: .omitted)
     return found.number
   }
 
@@ -96,7 +99,9 @@ extension WriteTransaction {
       version: row.optionalInt(3))
   }
 
-  private func delete(_ place: Place, id: [UInt8], in cid: Int64) throws(StoreFailure) {
+  private func delete(
+    _ place: Place, id: [UInt8], in cid: Int64, as effect: TraceEffect
+  ) throws(StoreFailure) {
     try connection.runNoted(
       "DELETE FROM message WHERE cid = ? AND time = ? AND key = ?", cid, place.position.time,
       place.position.key)
@@ -113,7 +118,7 @@ extension WriteTransaction {
     noteRows(cid, change: -1)
     try feedTable.noteChange(
       cid, number: place.number, was: RowState(position: place.position, flags: place.flags),
-      now: nil)
+      now: nil, trace: .effect(effect))
   }
 }
 
@@ -132,11 +137,13 @@ extension WriteTransaction {
   /// Takes out all messages of a conversation, in pieces, so that a long one does not fill the
   /// memory.
   package func dropMessages(_ cid: Int64) throws(StoreFailure) {
-    while true {
-      let rows = try rows(
-        cid, from: .min, to: Self.beyond, limit: Limits.readRowsMax, newestFirst: false)
-      if rows.isEmpty { break }
-      try take(rows, of: cid)
+    try traceTable.removingAll(of: cid) { () throws(StoreFailure) in
+      while true {
+        let rows = try rows(
+          cid, from: .min, to: Self.beyond, limit: Limits.readRowsMax, newestFirst: false)
+        if rows.isEmpty { break }
+        try take(rows, of: cid)
+      }
     }
     try quarantineTable.doubtQuarantine(cid, low: .min, high: Self.beyond)
   }

@@ -24,7 +24,8 @@ extension OperationTable {
     row.lsn = stored.lsn < (try tx.restoredLSN(record.cid)) ? stored.lsn : tx.lsn
     try tx.write(row, over: stored, record.cid)
     try tx.feedTable.noteChange(
-      record.cid, number: row.number, was: stored.message.state, now: row.message.state)
+      record.cid, number: row.number, was: stored.message.state, now: row.message.state,
+      trace: .operation(record.seq))
   }
 
   /// Replaces the object of a conversation with what a confirmed operation made of it. Answers to

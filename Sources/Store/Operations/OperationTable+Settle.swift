@@ -95,7 +95,8 @@ extension OperationTable {
     done.sealed = nil
     if !givesNumber {
       done.number = 0
-      try tx.feedTable.noteChange(send.cid, number: send.number, was: send.row, now: nil)
+      try tx.feedTable.noteChange(
+        send.cid, number: send.number, was: send.row, now: nil, trace: .effect(.confirmed))
     }
     try write(try erased(done))
     try resolve(send.seq, target: id)

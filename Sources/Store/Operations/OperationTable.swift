@@ -188,10 +188,12 @@ extension OperationTable {
   /// it looks different.
   func refresh(over record: OperationRecord) throws(StoreFailure) {
     guard !record.target.isEmpty, record.verb.isChange else { return }
-    try refresh(record.target, in: record.cid)
+    try refresh(record.target, in: record.cid, by: record.seq)
   }
 
-  func refresh(_ id: [UInt8], in cid: Int64) throws(StoreFailure) {
+  private func refresh(
+    _ id: [UInt8], in cid: Int64, by operation: UInt64
+  ) throws(StoreFailure) {
     let derived = try derivedFlags(id, in: cid)
     if let row = try tx.row(id, cid) {
       var flags = row.flags
@@ -203,7 +205,7 @@ extension OperationTable {
       }
       try tx.feedTable.noteChange(
         cid, number: row.number, was: RowState(position: row.position, flags: row.flags),
-        now: RowState(position: row.position, flags: flags))
+        now: RowState(position: row.position, flags: flags), trace: .operation(operation))
       return
     }
     guard var send = try tx.operation(clientID: id), send.cid == cid, let was = send.row else {

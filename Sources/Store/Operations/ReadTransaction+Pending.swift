@@ -6,6 +6,15 @@
 internal import Base
 internal import Timeline
 
+/// A send that the server has not confirmed, as a row of a screen.
+package struct PendingSend: Sendable {
+  package var seq: UInt64
+  package var number: UInt64
+  package var state: OperationState
+  /// This user has deleted it.
+  package var isHidden: Bool
+}
+
 extension ReadTransaction {
   func hasPending() throws(StoreFailure) -> Bool {
     let kept = try known
@@ -107,5 +116,21 @@ extension ReadTransaction {
     let row = try connection.statement(
       Queries.pendingKeysOfNumbers, number, number, cid, 0 as Int64, 1)
     return try row.step() ? .pending(row.uint(1)) : nil
+  }
+
+  /// The pending row with a client id.
+  package func send(_ clientID: [UInt8], in cid: Int64) throws(StoreFailure) -> PendingSend? {
+    guard let send = try operation(clientID: clientID), send.cid == cid, let row = send.row else {
+      return nil
+    }
+    return PendingSend(
+      seq: send.seq, number: send.number, state: send.state, isHidden: !row.isVisible)
+  }
+
+  /// The client id under which this user sent a message that is stored.
+  package func clientID(of id: [UInt8], in cid: Int64) throws(StoreFailure) -> [UInt8]? {
+    let row = try connection.statement(
+      "SELECT client_id FROM message WHERE cid = ? AND id = ?", cid, id)
+    return try row.step() ? row.optionalBytes(0) : nil
   }
 }

@@ -107,7 +107,7 @@ package struct Purge {
         "DELETE FROM message WHERE cid = ? AND time = ? AND key = ?", cid, row.position.time,
         row.position.key)
       try tx.annotationTable.keepOffer(id, in: cid, row.flags)
-      if row.state.isVisible { tx.feed.add(.purged, cid, row.number...row.number) }
+      try tx.feedTable.notePurged(cid, number: row.number, was: row.state)
     }
     tx.inserted.spoil()
     tx.memo?.entry(cid).summary = nil

@@ -44,6 +44,8 @@ package final class MessageStore: Sendable {
     var lost: OwnContents?
     /// A new data key under way.
     var rotation: VaultRotation?
+    /// Whether a trace that the host does not want has been looked for.
+    var hasLookedForTrace = false
     /// The newest commit that was seen to be on disk.
     var synced: UInt64 = 0
   }
@@ -247,6 +249,7 @@ package final class MessageStore: Sendable {
         if let lost = writer.lost {
           transaction.own.putBack = try transaction.ownTable.putBack(lost, of: binding)
         }
+        if !writer.hasLookedForTrace, rules.traceMax == 0 { try transaction.traceTable.drop() }
         result = try body(transaction)
         writer.counters = try transaction.commit(isRefused: isRefused)
       } catch {
@@ -254,6 +257,7 @@ package final class MessageStore: Sendable {
         throw error
       }
       writer.lost = nil
+      writer.hasLookedForTrace = true
       if !transaction.own.isEmpty { keepTwice(transaction.own, connection, &writer) }
       indexed.withLock { $0 = connection.memo.indexChanges }
       return result

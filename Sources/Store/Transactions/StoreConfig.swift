@@ -36,6 +36,8 @@ package struct StoreConfig: Sendable {
   package var searchMembers: [UInt8]?
   /// Users edit messages of others, too.
   package var othersEdit = false
+  /// Entries of the trace of changes; 0 for none.
+  package var traceMax = 0
   /// Whether a payload that the server prints is the one that was sent.
   package var isSamePayload: @Sendable (_ sent: [UInt8], _ printed: [UInt8]) -> Bool = { $0 == $1 }
 
@@ -74,18 +76,21 @@ package struct KeptStore: Sendable {
 struct StoreRules: Sendable {
   var user: [UInt8]
   var othersEdit: Bool
+  var traceMax: Int
   var isSamePayload: @Sendable ([UInt8], [UInt8]) -> Bool
 
   /// For who applies no message.
   init(user: [UInt8]) {
     self.user = user
     othersEdit = false
+    traceMax = 0
     isSamePayload = { $0 == $1 }
   }
 
   init(_ config: StoreConfig) {
     user = config.user
     othersEdit = config.othersEdit
+    traceMax = config.traceMax
     isSamePayload = config.isSamePayload
   }
 }

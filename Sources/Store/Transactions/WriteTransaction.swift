@@ -40,6 +40,7 @@ package final class WriteTransaction: ReadTransaction {
     self.digest = digest
     before = counters
     self.counters = counters
+    if rules.traceMax > 0 { feed.trace = TraceNotes(max: rules.traceMax) }
     super.init(connection, positionKind: positionKind)
     // Numbers end long after the sun; wrapping keeps a damaged file from trapping.
     self.counters.lsn = counters.lsn &+ 1
@@ -91,6 +92,12 @@ package final class WriteTransaction: ReadTransaction {
     set { feed.origin = newValue }
   }
 
+  /// A trace is kept.
+  package var isTraced: Bool { feed.trace != nil }
+
+  /// The same for a trace.
+  package func setSource(_ source: TraceSource) { feed.trace?.source = source }
+
   func begin() throws(StoreFailure) {
     hasBegun = true
     // A read that went before was left open.
@@ -120,6 +127,7 @@ package final class WriteTransaction: ReadTransaction {
     try unreadTable.settle()
     try flushConversations()
     try feedTable.flushFeed()
+    if isTraced { try traceTable.flush() }
     let isNoted =
       counters.lastChange != before.lastChange || counters.recentRefs != before.recentRefs
       || changedFacts != nil || counters.kept !== before.kept
@@ -173,5 +181,6 @@ package final class WriteTransaction: ReadTransaction {
   var ownTable: OwnTable { OwnTable(tx: self) }
   package var quarantineTable: QuarantineTable { QuarantineTable(tx: self) }
   package var rankTable: RankTable { RankTable(tx: self) }
+  var traceTable: TraceTable { TraceTable(tx: self) }
   package var unreadTable: UnreadTable { UnreadTable(tx: self) }
 }

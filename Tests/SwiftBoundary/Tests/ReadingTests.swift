@@ -161,6 +161,7 @@ import Tideline
     let client = try caughtUp([message(1), message(2)])
     try client.forget("c", "m1")
     #expect(try client.messages("c").map(\.id) == ["m2"])
+    #expect(try client.explain("c", "m1").contains(#""reason":"erased""#))
     try client.connectionIsDead()
     try client.drop("c", "m2")
     #expect(try client.messages("c").isEmpty)

@@ -233,6 +233,15 @@ extension Client {
     }
   }
 
+  /// Why a message is shown or is not: a JSON object.
+  public func explain(_ conversation: String, _ id: String) throws -> String {
+    try withViews([conversation, id]) { views in
+      var out: UnsafeMutablePointer<tl_text>?
+      try check(tl_client_explain(handle, views[0], views[1], 0, &out))
+      return Text(try handed(out)).string
+    }
+  }
+
   public func numbered(
     _ conversation: String, _ numbers: ClosedRange<UInt64>, limit: UInt32 = 0
   ) throws -> [Message] {

@@ -116,6 +116,7 @@ TL_OPEN_AUTO_MARK_READ = 8
 TL_OPEN_AUTO_MARK_DELIVERED = 16
 TL_OPEN_CATCH_UP_ALL = 32
 TL_OPEN_FRESH = 64
+TL_OPEN_TRACE = 128
 
 TL_PHASE_OFFLINE = 0
 TL_PHASE_CATCHING_UP = 1
@@ -531,6 +532,8 @@ class ClientConfig(ctypes.Structure):
         ("choose_drop", DropHook),
         ("device", View),
         ("commit_seq", c_uint64),
+        ("trace_max", c_uint32),
+        ("reserved", c_uint32),
     ]
 
 
@@ -1424,6 +1427,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tl_client_entities": (c_int32, [c_void_p, POINTER(EntityQuery), POINTER(c_void_p)]),
     "tl_client_event_fd": (c_int32, [c_void_p, POINTER(c_int32)]),
     "tl_client_events": (c_int32, [c_void_p, c_uint64, c_uint32, POINTER(c_void_p)]),
+    "tl_client_explain": (c_int32, [c_void_p, View, View, c_uint32, POINTER(POINTER(Text))]),
     "tl_client_export": (c_int32, [c_void_p, POINTER(Export), POINTER(c_void_p)]),
     "tl_client_forget": (c_int32, [c_void_p, View, View]),
     "tl_client_frame_sent": (c_int32, [c_void_p, c_uint64]),

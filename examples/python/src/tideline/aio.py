@@ -460,6 +460,7 @@ class Client(_Called):
     stats = _in_worker(_client.Client.stats)
     messages = _in_worker(_client.Client.messages)
     message = _in_worker(_client.Client.message)
+    explain = _in_worker(_client.Client.explain)
     numbered = _in_worker(_client.Client.numbered)
     events = _in_worker(_client.Client.events)
     quarantined = _in_worker(_client.Client.quarantined)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import json
 import logging
 import os
 import threading
@@ -103,6 +104,9 @@ class Client(Acts, Finds, HandOver, Keeps, Keys):
         storage: Keeps the sealed bytes in the place of a file.
         choose: Gives the policy of what is asked with ``Policy.HOST``.
         device: The server's name of this login; needed with ``IdempotencyScope.DEVICE``.
+        trace: Keeps in the file what changed messages, for ``explain``; an opening without it
+            drops that.
+        trace_max: How many changes are kept; 0 is 10,000.
 
     Raises:
         TidelineError: one of its kinds; see ``tl_client_open`` in the header.
@@ -118,7 +122,8 @@ class Client(Acts, Finds, HandOver, Keeps, Keys):
         open: OpenFunction | None = None, seal: SealFunction | None = None,
         log: LogFunction | None = None, clock: ClockFunction | None = None,
         storage: Storage | None = None, choose: ChooseFunction | None = None,
-        device: str = "", fresh: bool = False, commit_seq: int = 0,
+        device: str = "", fresh: bool = False, commit_seq: int = 0, trace: bool = False,
+        trace_max: int = 0,
     ) -> None:
         self._handle = ctypes.c_void_p()
         self._plain = threading.local()
@@ -129,14 +134,14 @@ class Client(Acts, Finds, HandOver, Keeps, Keys):
         texts = [os.fsencode(path) if path is not None else b"", secret_bytes(key),
                  account.encode(), user_id.encode(), device.encode()]
         flags = ((path is None) | existing << 1 | strict << 2 | auto_mark_read << 3
-                 | auto_mark_delivered << 4 | catch_up_all << 5 | fresh << 6)
+                 | auto_mark_delivered << 4 | catch_up_all << 5 | fresh << 6 | trace << 7)
         config = c.ClientConfig(
             struct_size=ctypes.sizeof(c.ClientConfig), flags=flags, path=c.view(texts[0]),
             key=c.view(texts[1]), account=c.view(texts[2]), user_id=c.view(texts[3]),
             device=c.view(texts[4]),
             cache_bytes=cache_bytes, request_timeout_ms=request_timeout_ms,
             requests_max=requests_max, seen_ms=seen_ms, key_kind=key_kind,
-            commit_seq=commit_seq)
+            commit_seq=commit_seq, trace_max=trace_max)
         if profile is not None:
             texts.append(profile.search_members.encode())
             config.profile = ctypes.pointer(_profile(profile, texts[-1]))
@@ -309,6 +314,19 @@ class Client(Acts, Finds, HandOver, Keeps, Keys):
             return _batch.messages(batch)[0]
         finally:
             c.library.tl_batch_free(batch)
+
+    def explain(self, conversation: str, id: str, limit: int = 0) -> dict[str, Any]:
+        """Explains to a person why a message is shown or is not: ``docs/howto/explain.md`` has the
+        words. ``id`` may be the client id of a send."""
+        texts = conversation.encode(), id.encode()
+        out = ctypes.POINTER(c.Text)()
+        check(c.library.tl_client_explain(
+            self._handle, c.view(texts[0]), c.view(texts[1]), limit, ctypes.byref(out)))
+        try:
+            told: dict[str, Any] = json.loads(_bytes(out.contents.bytes))
+            return told
+        finally:
+            c.library.tl_text_free(out)
 
     def numbered(
             self, conversation: str, first: int, last: int,

@@ -59,7 +59,8 @@ def _client(told: argparse.Namespace, file: pathlib.Path | None = None) -> Itera
     file = file or told.file
     if not file.exists():
         raise Trouble(f"there is no file {file}")
-    with Client(file, _secret(told), existing=True, **_opening(told)) as client:
+    # Without it the first commit would drop what `explain` reads.
+    with Client(file, _secret(told), existing=True, trace=True, **_opening(told)) as client:
         yield client
 
 
@@ -114,7 +115,11 @@ def _text(message: Message) -> str:
     if isinstance(payload, dict) and isinstance(payload.get("text"), str):
         payload = payload["text"]
     text = payload if isinstance(payload, str) else json.dumps(payload, ensure_ascii=False)
-    # A terminal is told nothing by a message.
+    return _plain(text)
+
+
+def _plain(text: str) -> str:
+    """A terminal is told nothing by a message."""
     return "".join(sign if sign.isprintable() else " " for sign in text)
 
 
@@ -198,6 +203,28 @@ def _export(told: argparse.Namespace) -> int:
         if told.output is not None:
             os.fsync(file.fileno())
             part.replace(told.output)
+    return DONE
+
+
+def _explain(told: argparse.Namespace) -> int:
+    with _client(told) as client:
+        found = client.explain(told.conversation, told.id, told.limit)
+    if told.json:
+        print(json.dumps(found, ensure_ascii=False))
+        return DONE
+    print(f"{'shown' if found['shown'] else 'not shown'}: {found['reason']}; "
+          f"next: {found['next']}")
+    for gap in found.get("gaps", ()):
+        low = _time(gap["low_us"]) if "low_us" in gap else "the start"
+        high = _time(gap["high_us"]) if "high_us" in gap else "the present"
+        print(f"it may be between {low} and {high}")
+    if not found["traced"]:
+        print("the file has no trace of changes")
+    for one in found["trace"]:
+        words = [_time(one["at_us"]), one["effect"], "by", one["cause"]]
+        words += [f"{name} {one[name]}" for name in ("verb", "request", "operation", "connection")
+                  if name in one]
+        print(_plain("  ".join(words)))
     return DONE
 
 
@@ -405,6 +432,14 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--output", "-o", type=pathlib.Path, metavar="PATH",
                      help="into this file, and not to the terminal")
     one.set_defaults(run=_export)
+    one = commands.add_parser("explain", parents=[each],
+                              help="says why a message is shown or is not")
+    one.add_argument("conversation", metavar="CONVERSATION")
+    one.add_argument("id", metavar="ID", help="of the message, or the client id of a send")
+    one.add_argument("--limit", type=_limit, default=_HITS_EACH, metavar="NUMBER",
+                     help="changes at most, up to 1,000 (50)")
+    one.add_argument("--json", action="store_true", help="one JSON object")
+    one.set_defaults(run=_explain)
     one = commands.add_parser("backup", parents=[each], help="copies the file to a new one")
     one.add_argument("target", type=pathlib.Path, help="where the copy goes; nothing may be there")
     one.set_defaults(run=_backup)
