@@ -57,6 +57,23 @@ struct BackupTests {
     return reader.one("PRAGMA integrity_check") == "ok"
   }
 
+  /// Protects: a copy that gets a new data key before it counts as a file of its own keeps what is
+  /// committed from then on, also after a kill before anything was copied from the log.
+  @Test func aCopyWithANewKeyKeepsItsLog() throws {
+    let source = try Source()
+    try source.backUp()
+    source.close()
+    let vault = try open(source.target)
+    let writer = try vault.rotate(Database(try vault.connect(.writer)))
+    fill(writer, 400..<410)
+    try vault.syncLog()
+    let left = DiskImage(paths: [source.target, source.target + "-wal"])
+    left.write(replacing: source.target, with: source.place.path("killed"))
+    writer.close()
+    vault.close()
+    #expect(try content(source.place.path("killed")).count == 410)
+  }
+
   /// Protects: the copy is one state, that of its beginning, whatever is written and checkpointed
   /// meanwhile; and writers do not make it begin again.
   @Test func itIsTheStateOfItsMoment() throws {

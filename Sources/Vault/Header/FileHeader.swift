@@ -201,7 +201,8 @@ extension FileHeader {
     var next = try following()
     next.bytes.replaceSubrange(16..<32, with: id)
     next.setOther(fileId)
-    Words.put(flags | HeaderFlag.marked, at: 44, of: &next.bytes)
+    // No copy any more: its log begins with the first generation, as the core that goes on knows.
+    Words.put(flags & ~HeaderFlag.copied | HeaderFlag.marked, at: 44, of: &next.bytes)
     let box = try HeaderBox(of: self, keys)
     for number in 0..<Self.slotCount where !slot(number).isEmpty {
       let part = box.part(number)
