@@ -59,7 +59,20 @@ extension VaultCore {
     try unsafe mainFile.reopen(base)
     try checkName(path)
     if mainFile.hasMoved { throw .moved }
+    // It may have been written over where it lies.
+    var isThere = false
+    for place in HeaderFile.places {
+      let header = FileHeader(try mainFile.read(FileFormat.copyBytes, at: place)[...])
+      if let header, header.isSound, header.fileId == fileId { isThere = true }
+    }
+    guard isThere else { throw .moved }
     try mainFile.claim()
+  }
+
+  /// Whether the path leads to the file that is locked.
+  func has(_ path: String) throws(VaultFailure) -> Bool {
+    guard case .file(let claim, _) = hold else { return true }
+    return try FileStatus(path: path).identity == claim.identity
   }
 
   /// The path leads to the file that is locked, and to no other one.

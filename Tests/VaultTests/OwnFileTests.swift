@@ -58,6 +58,23 @@ struct OwnFileTests {
     #expect(try read(again).found == .nothing)
   }
 
+  /// Protects: the end of a file leaves alone what lies beside another one that has its name.
+  @Test func theWorkOfAnotherFileStays() throws {
+    let place = Place()
+    let vault = try open(place.path)
+    try fillOwn(vault, records)
+    let kept = place.path("kept")
+    #expect(rename(place.path, kept) == 0)
+    let other = try open(place.path)
+    try fillOwn(other, records)
+    vault.endOwn()
+    #expect(try read(other).frames == records)
+    other.endOwn()
+    #expect(try read(other).found == .nothing)
+    vault.close()
+    other.close()
+  }
+
   /// Protects: of a file that was cut, at any byte, each frame before the cut is read and no other.
   @Test func whatIsCutEndsThere() throws {
     let place = Place()

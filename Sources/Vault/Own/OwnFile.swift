@@ -194,7 +194,12 @@ extension Vault {
   package func endOwn() {
     leaveOwn()
     guard let core else { return }
-    do throws(VaultFailure) { try unsafe HeaderFile.remove(core.base, ownPath) } catch {
+    do throws(VaultFailure) {
+      // Where another file has the name, so has its own work.
+      let isOurs = try core.has(filePath)
+      guard isOurs else { return }
+      try unsafe HeaderFile.remove(core.base, ownPath)
+    } catch {
       // The next opening removes it.
     }
   }

@@ -175,7 +175,7 @@ import Vault
 
   /// Protects: what is under the name is the file that was left, or nothing of it is believed; once
   /// that is back, it goes on.
-  @Test(arguments: ["removed", "another", "linked", "older"])
+  @Test(arguments: ["removed", "another", "linked", "older", "foreign", "emptied"])
   func aFileThatIsNotAsItWasIsRefused(_ what: String) throws {
     let fixture = try Fixture(.file)
     try post(fixture, 0..<20)
@@ -200,6 +200,13 @@ import Vault
       try manager.moveItem(atPath: fixture.path, toPath: kept)
       try copy(old, fixture.path)
     case "linked": try manager.linkItem(atPath: fixture.path, toPath: kept)
+    case "foreign":
+      try copy(fixture.path, kept)
+      try Data(repeating: 7, count: 40_000).write(to: URL(fileURLWithPath: old))
+      try writeOver(old)
+    case "emptied":
+      try copy(fixture.path, kept)
+      #expect(truncate(fixture.path, 0) == 0)
     default:
       try copy(fixture.path, kept)
       try writeOver(old)
@@ -212,7 +219,7 @@ import Vault
     #expect(open(fixture).count == 1)
     switch what {
     case "linked": try manager.removeItem(atPath: kept)
-    case "older": try writeOver(kept)
+    case "older", "foreign", "emptied": try writeOver(kept)
     default:
       try? manager.removeItem(atPath: fixture.path)
       try manager.moveItem(atPath: kept, toPath: fixture.path)
