@@ -126,6 +126,8 @@ extension FeedTable {
   /// Notes what a screen sees of a row that changed. Every change of a row comes by here, with its
   /// state before and after, and whether a removed one had been offered for a notification. One
   /// that is removed from the cache alone counts as before. A trace is written of the same.
+  /// Inlined, it is there once for each caller.
+  @inline(never)
   func noteChange(
     _ cid: Int64, number: UInt64, was before: RowState?, now after: RowState?,
     told: RowFlags = [], counts: Bool = true, trace hint: TraceHint = .none

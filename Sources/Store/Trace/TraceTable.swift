@@ -112,9 +112,17 @@ extension TraceTable {
       }
     }
     guard isWritten else { return }
+    // A bound that became lower is reached by and by: no commit has much more to write for it.
+    let most = Swift.max(Self.droppedMax, Int64(clamping: trace.notes.count) &* 2)
     try connection.runNoted(
-      "DELETE FROM trace WHERE seq <= (SELECT max(seq) FROM trace) - ?", Int64(clamping: trace.max))
+      """
+      DELETE FROM trace WHERE seq <= min(
+        (SELECT max(seq) FROM trace) - ?, (SELECT min(seq) FROM trace) + ?)
+      """, Int64(clamping: trace.max), most)
   }
+
+  /// Entries that a commit drops, unless it has written half as many.
+  private static let droppedMax: Int64 = 2_000
 
   /// A server may list a deleted message on each page that it sends.
   private func isRepeated(
@@ -148,13 +156,16 @@ extension TraceTable {
       """)
   }
 
-  /// Takes an earlier trace out of the file: the host wants none.
+  /// Takes a part of an earlier trace out of the file, which is to have none; whether it has none.
   @inline(never)
-  func drop() throws(StoreFailure) {
+  func drop() throws(StoreFailure) -> Bool {
     let connection = try tx.connection
-    guard Self.isOn(connection) else { return }
+    guard Self.isOn(connection) else { return true }
     // What only drops tables is no change that SQLite counts, and is not committed.
-    try connection.run("DELETE FROM trace")
+    try connection.run(
+      "DELETE FROM trace WHERE seq <= (SELECT min(seq) FROM trace) + ?", Self.droppedMax)
+    if try connection.number("SELECT 1 FROM trace LIMIT 1") != nil { return false }
     try connection.execute("DROP TABLE trace")
+    return true
   }
 }

@@ -244,12 +244,15 @@ package final class MessageStore: Sendable {
         connection, counters: writer.counters, rules: rules, positionKind: binding.positionKind,
         digest: contentDigest)
       try transaction.begin()
+      var isWithoutTrace = true
       let result: Result
       do throws(StoreFailure) {
         if let lost = writer.lost {
           transaction.own.putBack = try transaction.ownTable.putBack(lost, of: binding)
         }
-        if !writer.hasLookedForTrace, rules.traceMax == 0 { try transaction.traceTable.drop() }
+        if !writer.hasLookedForTrace, rules.traceMax == 0 {
+          isWithoutTrace = try transaction.traceTable.drop()
+        }
         result = try body(transaction)
         writer.counters = try transaction.commit(isRefused: isRefused)
       } catch {
@@ -257,7 +260,7 @@ package final class MessageStore: Sendable {
         throw error
       }
       writer.lost = nil
-      writer.hasLookedForTrace = true
+      writer.hasLookedForTrace = writer.hasLookedForTrace || isWithoutTrace
       if !transaction.own.isEmpty { keepTwice(transaction.own, connection, &writer) }
       indexed.withLock { $0 = connection.memo.indexChanges }
       return result

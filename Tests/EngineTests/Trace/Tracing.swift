@@ -220,6 +220,27 @@ import Testing
     #expect(try world.traced() == 1)
   }
 
+  /// Protects: a long trace goes by and by, so that no commit waits for all of it.
+  @Test func aLongTraceGoesInParts() throws {
+    let folder = try TrapsRestart.Folder()
+    let world = try World.tracing(file: folder.file())
+    world.post(7_000)
+    try world.connect()
+    try world.sync(.older, want: 7_000)
+    #expect(try #require(try world.traced()) >= 7_000)
+    try reopened(folder, traceMax: 6_500, world)
+    try world.say("mine")
+    #expect(try world.traced() == 6_500)
+    try reopened(folder, traceMax: 0, world)
+    var counts: [Int] = []
+    while let count = try world.traced(), counts.count < 10 {
+      counts.append(count)
+      try world.client.setDraft(conversation: Array("room".utf8), body: Array("\(count)".utf8))
+    }
+    #expect((3...4).contains(counts.count))
+    #expect(try world.traced() == nil)
+  }
+
   /// Protects: nothing of an erased conversation stays; another one keeps its entries.
   @Test func anErasedConversationLeavesNone() throws {
     let world = try caughtUp()

@@ -35,6 +35,8 @@ DONE, NOTHING, USAGE, FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 _HITS_EACH, _HITS_MAX = 50, 1_000
 #: ``TL_KEY_LABEL_BYTES``.
 _LABEL_BYTES_MAX = 48
+#: ``TL_TRACE_MAX``: a trace that is there is not cut.
+_TRACE_MAX = 1_000_000
 _KINDS = {"raw": KeyKind.RAW, "passphrase": KeyKind.PASSPHRASE, "code": KeyKind.CODE}
 _STEP_MS = 50
 
@@ -60,7 +62,8 @@ def _client(told: argparse.Namespace, file: pathlib.Path | None = None) -> Itera
     if not file.exists():
         raise Trouble(f"there is no file {file}")
     # Without it the first commit would drop what `explain` reads.
-    with Client(file, _secret(told), existing=True, trace=True, **_opening(told)) as client:
+    with Client(file, _secret(told), existing=True, trace=True,
+                trace_max=_TRACE_MAX, **_opening(told)) as client:
         yield client
 
 
