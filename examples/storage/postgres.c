@@ -162,7 +162,8 @@ static int simple(postgres_storage *s, PGconn *on, const char *text) {
 /* Makes the tables where functions are missing: to make them again would wait for everybody who
    works on them. */
 static int has_tables(postgres_storage *s, PGconn *on) {
-  PGresult *result = ask(s, on, NULL, "SELECT to_regproc('tl_synced') IS NOT NULL"
+  PGresult *result = ask(s, on, NULL, "SELECT to_regprocedure('tl_synced(bytea,bigint)')"
+                         " IS NOT NULL"
                          " AND to_regproc('tl_join') IS NOT NULL", CALL);
   int there = is_well(result) && *PQgetvalue(result, 0, 0) == 't';
   PQclear(result);
@@ -309,6 +310,8 @@ static PGresult *run(postgres_storage *s, const call *c, const char *text, tl_st
 static tl_status flush(postgres_storage *s, const call *c, const char *text) {
   tl_status status;
   PGresult *result = run(s, c, text, &status);
+  /* Somebody has removed the row of this holder: nothing was waited for. */
+  if (status == TL_OK && PQgetlength(result, 0, 0) != 8) status = TL_E_STORAGE;
   if (status == TL_OK) {
     s->syncs = number(PQgetvalue(result, 0, 0), 8);
     forget(s, 0);
@@ -362,7 +365,6 @@ static tl_status acquire(void *context, const tl_view *name, uint64_t *fence) {
   PGresult *result = run(s, &c, "tl_acquire", &status);
   if (status == TL_OK) {
     *fence = number(PQgetvalue(result, 0, 0), 8);
-    forget(s, 0);
   }
   PQclear(result);
   pthread_mutex_unlock(&s->lock);
