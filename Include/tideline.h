@@ -528,7 +528,8 @@ TL_API TL_CHECK tl_status tl_client_wipe(tl_client *client);
     ends, as by #tl_client_disconnected. The event descriptor becomes readable once, for the next
     #tl_client_advance, which then waits for nothing. Until #tl_client_reacquire
     - every call that needs the file returns #TL_E_RELEASED, on each thread, and changes nothing;
-    - windows, lists, items and work stay open, but a #tl_client_backup under way fails;
+    - windows, lists, items and work stay open, but a #tl_client_backup or #tl_client_rekey
+      under way fails;
     - the data key stays in locked memory.
     @return #TL_NONE (given up before), #TL_E_UNSUPPORTED (a client in memory). */
 TL_API TL_CHECK tl_status tl_client_release(tl_client *client);
@@ -2368,8 +2369,8 @@ TL_API TL_CHECK tl_status tl_client_backup(tl_client *client, tl_view path, tl_w
 /** Erases a conversation, and gives the work that seals the file anew under a new data key; the same
     keys open it (docs/howto/keys.md). When it is done no key opens what was erased, from file, log
     or unused blocks of the disk, and a removed key opens nothing.
-    - Erased are messages, operations (also unsent ones), draft, events, members and read marker.
-      The id stays. The server may send the conversation again.
+    - Erased are messages, operations (also unsent ones), draft, events, members, read marker and
+      what was forgotten. The id stays. The server may send the conversation again.
     - A step copies 256 KiB at most, and may sync. The last is as long as closing and opening the
       file, and ends a #tl_client_backup under way.
     - After a kill the file has one of the two keys, and the next opening removes `NAME-new`, on a

@@ -177,11 +177,13 @@ package final class MessageStore: Sendable {
   /// The same for a file that is to be opened again; gives what opens it. Nothing of it is held
   /// when this returns, and what is called on the store is `released`. In memory it does nothing.
   package func release() -> KeptStore? {
-    guard let file = vault?.kept else { return nil }
-    let kept = KeptStore(file: file, lsn: lsn)
+    guard vault?.kept != nil else { return nil }
     readers.withLock { $0.isReleased = true }
-    close()
-    return kept
+    let isEnded = shut()
+    if isEnded { endOwn() }
+    // It may have a new data key by now.
+    defer { if isEnded { vault?.close() } }
+    return vault?.kept.map { KeptStore(file: $0, lsn: lsn) }
   }
 
   /// It is in a file, or on a storage of the host's.
@@ -193,6 +195,8 @@ package final class MessageStore: Sendable {
   /// Closes the store and destroys its file for good.
   package func wipe() throws(StoreFailure) {
     do throws(StoreFailure) { try gate.enter { () throws(StoreFailure) in try wake() } } catch {
+      // What lies beside a file that is gone would be put back into the next one.
+      vault?.removeOwnWithoutFile()
       close()
       throw error
     }

@@ -211,6 +211,16 @@ extension Vault {
     try unsafe OwnFile.destroy(core.base, ownPath, isNamed: core.isNamed)
   }
 
+  /// The same where no file has the name any more.
+  package func removeOwnWithoutFile() {
+    do throws(VaultFailure) {
+      guard core?.isNamed == false, try FileStatus(path: filePath) == .missing else { return }
+      try removeOwn()
+    } catch {
+      // What cannot be looked at is left.
+    }
+  }
+
   /// What has the name, where other keys than those of the file may open it: its slots are to be
   /// overwritten. Until another one has the name it may be the only one.
   private func formerOwn() throws(VaultFailure) -> BaseFile? {

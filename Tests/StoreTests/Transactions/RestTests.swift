@@ -313,6 +313,54 @@ import Vault
     try fixture.reopen()
   }
 
+  /// Protects: a wipe that finds no file leaves no work beside its name, which the next file would
+  /// take.
+  @Test func aWipeWithoutTheFileLeavesNoWork() throws {
+    let fixture = try Fixture(.file)
+    let cid = try fixture.conversation()
+    try fixture.write { tx throws(StoreFailure) in
+      _ = try tx.operationTable.addOperation(
+        OperationRecord(
+          .sendMessage, cid: cid, target: bytes("s"), clientID: bytes("s"), plain: bytes("text")))
+    }
+    #expect(try fixture.store.rest())
+    #expect(FileManager.default.fileExists(atPath: fixture.path + "-own"))
+    try FileManager.default.removeItem(atPath: fixture.path)
+    #expect(throws: StoreFailure.vault(.moved)) { try fixture.store.wipe() }
+    #expect(!FileManager.default.fileExists(atPath: fixture.path + "-own"))
+  }
+
+  /// Protects: a file that is given up while its last pages get a new data key is the one that is
+  /// taken again.
+  @Test func itIsGivenUpWithItsNewKey() throws {
+    let disk = FaultVFS()
+    let fixture = try Fixture(.file, baseVFS: disk.name)
+    try post(fixture, 0..<20)
+    let store = fixture.store
+    #expect(try store.beginRotation())
+    let kept = Lock<KeptStore??>(nil)
+    let begun = Lock(false)
+    disk.onEvent { _ in
+      let isFirst = begun.withLock { begun in
+        defer { begun = true }
+        return !begun
+      }
+      guard isFirst else { return }
+      Thread.detachNewThread {
+        let found = store.release()
+        kept.withLock { $0 = .some(found) }
+      }
+      // It waits for this step from here on.
+      while store.ended != .released { sched_yield() }
+    }
+    while try !store.stepRotation() {}
+    disk.onEvent(nil)
+    while kept.withLock({ $0 == nil }) { sched_yield() }
+    let found = try #require(kept.withLock { $0 } ?? nil)
+    let again = try MessageStore.open(fixture.config.again(found))
+    again.close()
+  }
+
   /// Protects: a kill at any write of a rest, or of what comes behind it, loses no commit that was
   /// synced.
   @Test func aKillAtAnyWriteLosesNothing() throws {
