@@ -17,12 +17,7 @@ extension Reading {
     let id = found.id
     let trace = try TraceReader(rx)
     found.isTraced = trace.isOn
-    guard let record = try rx.conversation(found.conversation) else {
-      if let other = try trace.conversation(having: id, besides: 0) {
-        (found.reason, found.conversation) = (.elsewhere, other)
-      }
-      return
-    }
+    guard let record = try rx.conversation(found.conversation) else { return }
     found.conversation = record.id
     // A client id names the message that was sent under it.
     found.id = try rx.row(id, record.cid) == nil ? rx.id(ofSend: id, in: record.cid) : id
@@ -59,6 +54,10 @@ extension Reading {
       found.reason = .deleted
       return
     }
+    if try rx.isErased(found.id, in: record.cid) {
+      found.reason = .erased
+      return
+    }
     let spans = record.trusted(try rx.spans(record.cid), rx)
     let place = rx.positionsMove ? nil : found.entries.first { $0.order != nil }?.order
     let position = place.map { Position(time: $0, id: found.id) }
@@ -70,11 +69,12 @@ extension Reading {
       found.reason = .unreadable
       return
     }
-    if let other = try trace.conversation(having: found.id, besides: record.cid) {
+    let gaps = gaps(in: spans, of: record, around: position)
+    // Two conversations may have messages of one id, so it is no answer where this one may have it.
+    if gaps.isEmpty, let other = try trace.conversation(having: found.id, besides: record.cid) {
       (found.reason, found.conversation) = (.elsewhere, other)
       return
     }
-    let gaps = gaps(in: spans, of: record, around: position)
     found.reason = gaps.isEmpty ? .absent : reason(found.entries.first)
     if spans.isEmpty, record.fetch == nil, found.reason == .gap { found.reason = .unfetched }
     found.isAtPresent = gaps.last?.high == .max

@@ -204,6 +204,11 @@ extension ReadTransaction {
     try connection.statement(Queries.tombstone, cid, id).step()
   }
 
+  /// Whether a message was erased here, with a row or without.
+  package func isErased(_ id: [UInt8], in cid: Int64) throws(StoreFailure) -> Bool {
+    try connection.statement(Queries.forgotten, cid, id).step()
+  }
+
   /// The oldest of so many unread messages, the newest of all first, down to a boundary; nil where
   /// there are fewer.
   package func unread(

@@ -92,6 +92,7 @@ extension World {
     world.server.createConversation("other", participants: ["me", "you"])
     let other = world.postMessage("text", in: "other")
     try world.sync(.older, want: 10, in: "other")
+    let elsewhere = try world.explain(other)
     try world.client.drop(conversation: Array("room".utf8), id: Array(ids[5].utf8))
     try world.hand(
       #"{"type":"message_deleted","conversation_id":"room","message_ids":["\#(ids[3])"]}"#)
@@ -102,7 +103,9 @@ extension World {
     world.server.createConversation("new", participants: ["me", "you"])
     try world.sync(.conversations)
     return [
-      (.deleted, try world.explain(ids[3])), (.elsewhere, try world.explain(other)),
+      (.deleted, try world.explain(ids[3])), (.elsewhere, elsewhere),
+      // Ids are of a conversation: this one may have it as well.
+      (.gap, try world.explain(other)), (.noConversation, try world.explain(other, in: "nowhere")),
       (.gap, try world.explain(ids[5])), (.unreadable, try world.explain("odd")),
       (.absent, try world.explain("never", in: "other")),
       (.noConversation, try world.explain("never", in: "nowhere")),
@@ -116,7 +119,12 @@ extension World {
     try world.keep { $0.messages = 50 }
     try world.purge()
     try world.client.drop(conversation: Array("room".utf8), id: Array(ids[97].utf8))
-    return [(.purged, try world.explain(ids[0])), (.dropped, try world.explain(ids[97]))]
+    try world.client.forget(conversation: Array("room".utf8), id: Array(ids[95].utf8))
+    try world.client.drop(conversation: Array("room".utf8), id: Array(ids[95].utf8))
+    return [
+      (.purged, try world.explain(ids[0])), (.dropped, try world.explain(ids[97])),
+      (.erased, try world.explain(ids[95])),
+    ]
   }
 
   @Test func eachReasonIsReached() throws {
