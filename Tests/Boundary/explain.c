@@ -54,7 +54,8 @@ static void untraced(void) {
   CHECK(has(json, "\"reason\":\"shown\"") && has(json, "\"traced\":false,\"trace\":[]"));
   /* header: "An unknown message is a reason, and no failure." */
   CHECK(has(explain(client, "c", "m2", 0), "\"reason\":\"absent\""));
-  CHECK(has(explain(client, "nowhere", "m1", 0), "\"conversation\":\"c\""));
+  /* Two conversations may have messages of one id. */
+  CHECK(has(explain(client, "nowhere", "m1", 0), "\"reason\":\"no_conversation\""));
   CHECK(has(explain(client, "nowhere", "m2", 0), "\"reason\":\"no_conversation\""));
   tl_client_free(client);
 }
