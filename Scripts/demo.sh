@@ -70,7 +70,9 @@ work=$(mktemp -d)
   --db "$work/server.db" >"$out/server.log" 2>&1 &
 server=$!
 turn=0
-until grep -q '^tideline-server ready' "$out/server.log"; do
+# Until it has written the whole line.
+until grep -q '^tideline-server ready' "$out/server.log" &&
+  [ -z "$(tail -c 1 "$out/server.log")" ]; do
   turn=$((turn + 1))
   if [ "$turn" -gt 600 ] || ! kill -0 "$server" 2>/dev/null; then
     cat "$out/server.log"

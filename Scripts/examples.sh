@@ -31,7 +31,8 @@ running=$!
 trap 'kill $running 2>/dev/null || true' EXIT
 ready() { sed -n "s/^tideline-server ready.* $1=\([0-9]*\).*/\1/p" "$out/server.log"; }
 turn=0
-while [ -z "$(ready tcp)" ]; do
+# Until it has written the whole line.
+until [ -n "$(ready ws)" ] && [ -z "$(tail -c 1 "$out/server.log")" ]; do
   turn=$((turn + 1))
   if [ "$turn" -gt 300 ] || ! kill -0 $running 2>/dev/null; then
     cat "$out/server.log"
