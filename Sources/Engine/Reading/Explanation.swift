@@ -14,6 +14,8 @@ struct Explanation {
     case deleted, unreadable, elsewhere
     /// Not stored: a budget, or the host, removed it here.
     case purged, dropped
+    /// A send that was taken back before the server confirmed it.
+    case cancelled
     /// Not stored, and in a verified range; and in none.
     case absent, gap
     case unfetched, noConversation
@@ -43,6 +45,7 @@ struct Explanation {
       case .elsewhere: "elsewhere"
       case .purged: "purged"
       case .dropped: "dropped"
+      case .cancelled: "cancelled"
       case .absent: "absent"
       case .gap: "gap"
       case .unfetched: "unfetched"

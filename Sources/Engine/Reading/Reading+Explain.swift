@@ -58,6 +58,10 @@ extension Reading {
       found.reason = .erased
       return
     }
+    if let last = found.entries.first, last.isOfPending, last.effect == .removed {
+      (found.reason, found.operation) = (.cancelled, last.operation)
+      return
+    }
     let spans = record.trusted(try rx.spans(record.cid), rx)
     let place = rx.positionsMove ? nil : found.entries.first { $0.order != nil }?.order
     let position = place.map { Position(time: $0, id: found.id) }
@@ -86,7 +90,11 @@ extension Reading {
   /// Why a message lies in a gap, by what was done to it last.
   private func reason(_ last: TraceEntry?) -> Explanation.Reason {
     guard let last, last.effect == .removed else { return .gap }
-    return last.cause == .retention ? .purged : .dropped
+    return switch last.cause {
+    case .retention: .purged
+    case .call, .imported: .dropped
+    default: .gap
+    }
   }
 
   /// Where a message may be that is not stored: where it was, or else below all that was fetched

@@ -374,7 +374,7 @@ final class SyncEngine {
   func next(after found: Explanation) -> Explanation.Next {
     let soon: Explanation.Next = tracker.isUp ? .request : .connect
     switch found.reason {
-    case .shown, .erased, .control, .deleted, .unreadable, .elsewhere: return .none
+    case .shown, .erased, .control, .deleted, .unreadable, .elsewhere, .cancelled: return .none
     case .pending: return found.isStuck ? .decide : soon
     case .deleting: return soon
     case .noConversation: return scheduler.asksList ? soon : .syncConversations

@@ -74,6 +74,32 @@ package struct TraceEntry: Sendable {
   package var order: Int64?
   /// It is about the whole conversation.
   package var isOfAll: Bool
+
+  /// It is about a send that is not confirmed.
+  package var isOfPending: Bool { operation != 0 && order == nil && effect != .confirmed }
+
+  /// Whether a row is stored after this.
+  fileprivate func leavesRow(_ isStored: Bool) -> Bool {
+    switch effect {
+    case .removed, .omitted, .deleted: false
+    case .ignored: isStored
+    default: !isOfPending
+    }
+  }
+}
+
+extension [TraceEntry] {
+  /// Takes out entries of the whole conversation that met no row of the message. Entries are the
+  /// newest first; what was before the last of them is known where they are all.
+  mutating func removeForeign(areAll: Bool) {
+    var isStored = !areAll
+    var kept: [TraceEntry] = []
+    for entry in reversed() where !entry.isOfAll || isStored {
+      kept.append(entry)
+      isStored = entry.leavesRow(isStored)
+    }
+    self = kept.reversed()
+  }
 }
 
 /// What a change of a row says of itself beside its state before and after.

@@ -12,7 +12,7 @@ package struct TraceReader {
   package var isOn: Bool { TraceTable.isOn(connection) }
 
   /// Entries of a message, the newest first: those of its ids, those of its rows under other ids,
-  /// and those of the whole conversation since the first of these.
+  /// and those of the whole conversation that removed it.
   package func entries(
     of ids: [[UInt8]], in cid: Int64, limit: Int
   ) throws(StoreFailure) -> [TraceEntry] {
@@ -27,9 +27,7 @@ package struct TraceReader {
           commit: row.uint(6), number: row.uint(7), operation: row.uint(8),
           order: row.optionalInt(9), isOfAll: row.int(10) != 0))
     }
-    if let first = entries.lastIndex(where: { !$0.isOfAll }) {
-      entries.removeSubrange(entries.index(after: first)...)
-    }
+    entries.removeForeign(areAll: entries.count < limit)
     return entries
   }
 

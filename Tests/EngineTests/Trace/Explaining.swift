@@ -121,7 +121,11 @@ extension World {
     try world.client.drop(conversation: Array("room".utf8), id: Array(ids[97].utf8))
     try world.client.forget(conversation: Array("room".utf8), id: Array(ids[95].utf8))
     try world.client.drop(conversation: Array("room".utf8), id: Array(ids[95].utf8))
+    try world.disconnect()
+    let said = try world.say("mine", as: "own")
+    #expect(try world.client.cancel(operation: said.operation))
     return [
+      (.cancelled, try world.explain("own")),
       (.purged, try world.explain(ids[0])), (.dropped, try world.explain(ids[97])),
       (.erased, try world.explain(ids[95])),
     ]
@@ -194,6 +198,17 @@ extension World {
     #expect(found.steps.last == "answer inserted")
     #expect(["answer omitted", "answer deleted"].contains(found.steps.first ?? ""))
     #expect(found.trace.first?["connection"] as? Int == 2)
+  }
+
+  /// Nobody here dropped what the server took away with its conversation.
+  @Test func aConversationThatTheServerTookIsNotDropped() throws {
+    let world = try caughtUp(traceMax: 100)
+    let id = world.truth()[5]
+    try world.hand(#"{"type":"conversation_deleted","conversation_id":"room"}"#)
+    try world.hand(Frames.push(Frames.message("p", atUs: World.epochUs + 60_000_000)))
+    let found = try world.explain(id)
+    #expect(found.reason == "unfetched")
+    #expect(found.steps == ["push removed", "answer inserted"])
   }
 
   // MARK: Next

@@ -188,6 +188,25 @@ import Testing
     #expect(try world.explain("p").steps == ["push inserted"])
   }
 
+  /// What had no row is not removed: a message that had gone before, a send that waits.
+  @Test func anEntryOfAllIsOfWhatItRemoved() throws {
+    let world = try caughtUp(100)
+    let old = world.truth()[0]
+    try world.keep { $0.messages = 50 }
+    try world.sync(.older, want: 100)
+    try world.purge()
+    let before = try world.explain(old).steps
+    try world.disconnect()
+    try world.say("mine", as: "own")
+    try world.client.drop(conversation: Array("room".utf8), id: [])
+    try world.client.clear()
+    #expect(try world.explain(old).steps == before)
+    #expect(before.first == "retention removed")
+    #expect(try world.explain(old).reason == "purged")
+    #expect(try world.explain("own").steps == ["operation inserted"])
+    #expect(try world.explain("own").reason == "pending")
+  }
+
   // MARK: When it goes
 
   private func reopened(
