@@ -544,14 +544,15 @@ TL_API TL_CHECK tl_status tl_client_release(tl_client *client);
         #TL_E_NOT_FOUND, #TL_E_NOT_OURS, #TL_E_TOO_NEW, #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status tl_client_reacquire(tl_client *client);
 
-/** Closes the files of a client, but for their lock, until a call needs them.
+/** Closes the files of a client, but for their lock (of a storage: its lease), until a call needs
+    them.
 
     All commits are synced and copied into the main file first. The connection, timers, windows and
     lists stay. #tl_client_advance opens nothing if nothing is due: call this when its `wait_ms` is
     -1. If the file was removed, replaced or changed meanwhile, calls that need it return
     #TL_E_STORAGE until it is back.
-    @return #TL_NONE (at rest before, in memory, or a #tl_client_backup or #tl_client_rekey is under
-        way), #TL_E_STORAGE and #TL_E_FULL (the client stays as it was). */
+    @return #TL_NONE (at rest before, in memory, or a read, #tl_client_backup or #tl_client_rekey is
+        under way), #TL_E_STORAGE and #TL_E_FULL (the client stays as it was). */
 TL_API TL_CHECK tl_status tl_client_rest(tl_client *client);
 
 /** Gives a descriptor that becomes readable when a process lets go of the file, also by being

@@ -36,4 +36,13 @@ internal import Glibc
     defer { unsafe pthread_rwlock_unlock(lock) }
     return try body()
   }
+
+  /// The same where nobody is inside; nil, at once, where somebody is.
+  func drainIfEmpty<Result, Failure: Error>(
+    _ body: () throws(Failure) -> Result
+  ) throws(Failure) -> Result? {
+    guard unsafe pthread_rwlock_trywrlock(lock) == 0 else { return nil }
+    defer { unsafe pthread_rwlock_unlock(lock) }
+    return try body()
+  }
 }

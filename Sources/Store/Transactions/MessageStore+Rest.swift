@@ -8,26 +8,34 @@ internal import Base
 internal import Vault
 
 extension MessageStore {
-  /// Closes all connections until a call needs one. False where there is none, and while a copy or
-  /// a new data key is under way.
+  /// Closes all connections until a call needs one. False where there is none, while a read or a
+  /// copy or a new data key is under way: a caller that holds the engine is not to wait for a read.
   package func rest() throws(StoreFailure) -> Bool {
     guard let vault else { return false }
-    return try gate.drain { () throws(StoreFailure) in
-      try writer.withLock { (writer) throws(StoreFailure) in
-        if isResting { return false }
-        guard let connection = writer.connection else { throw ended }
-        let isCopied = copies.withLock { $0.contains { !$0.isOver } }
-        if isCopied || writer.rotation != nil { return false }
-        closeReaders()
-        guard try connection.writeBack(vault) else { return false }
-        vault.syncOwn()
-        connection.close()
-        writer.connection = nil
-        vault.rest()
-        resting.withLock { $0 = true }
-        return true
+    let rested = try gate.drainIfEmpty { () throws(StoreFailure) in
+      // A read may have the writer's connection, and is in no gate then.
+      try writer.withLockIfFree { (writer) throws(StoreFailure) in
+        try closeAll(of: vault, &writer)
       }
     }
+    return rested.flatMap { $0 } ?? false
+  }
+
+  private func closeAll(
+    of vault: Vault, _ writer: inout Writer
+  ) throws(StoreFailure) -> Bool {
+    if isResting { return false }
+    guard let connection = writer.connection else { throw ended }
+    let isCopied = copies.withLock { $0.contains { !$0.isOver } }
+    if isCopied || writer.rotation != nil { return false }
+    closeReaders()
+    guard try connection.writeBack(vault) else { return false }
+    vault.syncOwn()
+    connection.close()
+    writer.connection = nil
+    vault.rest()
+    resting.withLock { $0 = true }
+    return true
   }
 
   private var isResting: Bool { resting.withLock { $0 } }

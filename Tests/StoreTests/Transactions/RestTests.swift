@@ -136,6 +136,21 @@ import Vault
     #expect(try !memory.store.rest())
   }
 
+  /// Protects: who asks for it holds the engine, and a long read must not hold that up.
+  @Test func aReadKeepsItOpen() throws {
+    let fixture = try Fixture(.file)
+    try post(fixture, 0..<20)
+    let store = fixture.store
+    try store.read { rx throws(StoreFailure) in
+      #expect(try !store.rest())
+      #expect(try rx.counts().messages == 20)
+    }
+    try store.readBeside(failure: { $0 }) { _ throws(StoreFailure) in
+      #expect(try !store.rest())
+    }
+    #expect(try store.rest())
+  }
+
   /// Protects: where the file cannot be brought up to date the store goes on as it was.
   @Test(arguments: [true, false]) func aDiskThatFailsKeepsItOpen(_ isFull: Bool) throws {
     let disk = FaultVFS()
@@ -457,7 +472,13 @@ import Vault
           }
         }
       }
-      group.addTask { for _ in 0..<100 { _ = try store.rest() } }
+      group.addTask {
+        for _ in 0..<50 {
+          _ = try store.read { rx throws(StoreFailure) in rx.lsn }
+          // Whoever reads is in the way for a moment.
+          while try !store.rest() {}
+        }
+      }
       try await group.waitForAll()
     }
     #expect(try count(fixture) == 200)
