@@ -48,7 +48,7 @@ if wants lmdb; then
 fi
 if wants fleet; then run fleet python3 $from/fleet.py "$out/worker"; fi
 if wants failover; then
-  [ "$word" = all ] && accounts=100 workers=4 || accounts=10000 workers=8
+  [ "$word" = all ] && accounts=100 workers=4 || accounts=10000 workers=24
   run failover python3 $from/failover.py "$out/worker" --accounts "${ACCOUNTS:-$accounts}" \
     --workers "$workers"
 fi
