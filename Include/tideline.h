@@ -2408,7 +2408,7 @@ TL_API TL_CHECK tl_status tl_work_receipt(tl_work *work, tl_receipt *out);
     which the same keys open (docs/howto/backup.md). The file is only read; no client may have it.
     What was lost is a gap. Progress is in pages, each counted twice.
     @param config As for #tl_client_open. Hooks are not called, and dropped before this returns.
-    @return #TL_E_KEY, #TL_E_NO_SLOT, #TL_E_CODE, #TL_E_DAMAGED (both copies of the header, or
+    @return #TL_E_KEY, #TL_E_NO_SLOT, #TL_E_CODE, #TL_E_DAMAGED (all copies of the header, or
         no page is left), #TL_E_NOT_OURS, #TL_E_TOO_NEW, #TL_E_LOCKED, #TL_E_NOT_FOUND,
         #TL_E_INVALID (a file is at `path`, `path-wal`, `path-own`), #TL_E_UNSUPPORTED (in memory,
         or on a storage), #TL_E_STORAGE. */

@@ -150,8 +150,14 @@ package final class BrokenFile {
   /// At least one of them has to be there, in the file or in its log.
   package func pages() throws(VaultFailure) -> PageReader {
     let pages = try PageReader(core, logPath: path + "-wal", readsOnly: true)
-    guard pages.count > 0 else { throw .damaged }
-    return pages
+    if pages.count > 0, !core.hasSpareHeader { return pages }
+    // That header may be the one of another file.
+    for page in 1...max(1, pages.count) {
+      do throws(VaultFailure) { if try pages.page(page) != nil { return pages } } catch {
+        // The disk cannot read it.
+      }
+    }
+    throw .damaged
   }
 
   /// Reads what lies beside it, see `Vault.readOwn`.

@@ -249,7 +249,7 @@ extension VaultCore {
     return unsafe header.withUnsafeMutableBufferPointer { header in
       guard let unit = header.baseAddress else { return nil }
       let count = FileFormat.logHeaderBytes
-      return marks.generations.first { generation in
+      return marks.generation { generation in
         unsafe UnitCipher.bind(bound, .logHeader, Int64(bitPattern: generation))
         // A try in vain would empty it.
         guard unsafe UnitCipher.isSound(unit, count, bound: bound, key: key) else { return false }

@@ -49,7 +49,12 @@ struct Opening {
       let (own, other) = session.file == .main ? (main, next) : (next, main)
       let file = try unsafe BaseFile(base, path, create: true)
       let isUnfinished = try own.hasMagic ? false : HeaderFile.isShort(file)
-      var found = try isUnfinished ? nil : HeaderFile.open(file, config, own.start)
+      var found =
+        try isUnfinished
+        ? nil
+        : HeaderFile.open(file, config, own.start) {
+          unsafe OwnFile.header(base, path + OwnFile.suffix, isNamed: true)
+        }
       let isMade = found == nil
       if isMade {
         if main.isWiped || next.isWiped {
@@ -97,7 +102,8 @@ struct Opening {
     let isLeftOver = unfinished.identity == identity
     // SQLite finds the log by the file's name: under another one it would not see it.
     guard names <= (isLeftOver ? 2 : 1) else { throw .linked }
-    guard let opened = try HeaderFile.open(file, config) else {
+    let spare = { unsafe OwnFile.header(base, path + OwnFile.suffix, isNamed: false) }
+    guard let opened = try HeaderFile.open(file, config, spare: spare) else {
       if config.readsOnly { throw .notFound }
       try unsafe OwnFile.destroy(base, path + OwnFile.suffix, isNamed: false)
       try unsafe HeaderFile.remove(base, path + "-wal")

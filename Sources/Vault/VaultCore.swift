@@ -24,6 +24,7 @@ enum FileHold: Sendable {
   let keys: KeyMemory
   let fileId: [UInt8]
   let flags: UInt32
+  let hasSpareHeader: Bool
   let mainFile: BaseFile
   let copies: HeaderCopies
   let marks: LogMarks
@@ -57,6 +58,7 @@ enum FileHold: Sendable {
     keys = opened.keys
     fileId = opened.header.fileId
     flags = opened.header.flags
+    hasSpareHeader = opened.isSpare
     self.mainFile = mainFile
     copies = HeaderCopies(mainFile, opened.header, stale: opened.broken)
     let isFile = if case .file = hold { true } else { false }
@@ -112,14 +114,17 @@ enum FileHold: Sendable {
   }
 
   /// Every frame written so far is known to be on disk.
-  var isAllSynced: Bool { isSynced(written.load(ordering: .acquiring)) }
+  var isAllSynced: Bool {
+    !logBroken.load(ordering: .acquiring) && isSynced(written.load(ordering: .acquiring))
+  }
 
   private func isSynced(_ target: UInt64) -> Bool {
     !isInherited.load(ordering: .acquiring) && synced.load(ordering: .acquiring) >= target
   }
 
-  /// Syncs the log and remembers how far it is on disk.
+  /// Syncs the log and remembers how far it is on disk. After one has failed none does.
   func syncLogFile(_ file: SQLiteFile, _ flags: Int32) -> Int32 {
+    if logBroken.load(ordering: .acquiring) { return Code.syncFailed }
     let target = written.load(ordering: .acquiring)
     let reached = marks.reached
     let result = unsafe file.sync(flags)

@@ -96,14 +96,16 @@ def salvages(status, words, before=existing, **more):
     gives(SALVAGE, status, words, setup)
 
 
-def headless(w):
-    """Changes both copies of the header."""
+def headless(w, has_own=False):
+    """Changes both copies of the header, and removes the third one."""
     existing(w)
     path = pathlib.Path(w.path)
     data = bytearray(path.read_bytes())
     for at in (70, 4_166):
         data[at] ^= 1
     path.write_bytes(data)
+    if not has_own:
+        pathlib.Path(f"{w.path}-own").unlink(missing_ok=True)
 
 
 def stranger(w):
@@ -121,7 +123,9 @@ salvages("TL_E_TOO_NEW", "a longer struct whose tail is not zero", kind="longer"
 salvages("TL_E_KEY", "another key", key=bytes(32))
 salvages("TL_E_NO_SLOT", "a passphrase, of a file without", key=MARK.encode(), key_kind=1)
 salvages("TL_E_CODE", "a code with a typing error", key=b"0", key_kind=2)
-salvages("TL_E_DAMAGED", "both copies of its header changed", headless)
+salvages("TL_E_DAMAGED", "all copies of its header changed", headless)
+salvages("TL_OK", "both copies of its header changed, and `NAME-own` beside it",
+         lambda w: headless(w, has_own=True))
 salvages("TL_E_NOT_OURS", "a file of another program",
          lambda w: pathlib.Path(w.path).write_text(MARK * 4_096))
 salvages("TL_E_LOCKED", "the file is open", lambda w: w.refilled())

@@ -17,6 +17,19 @@ package struct Salvaged: Equatable, Sendable {
   package var putBack: [UInt64] = []
 }
 
+/// What a salvage is told.
+struct SalvageOrder {
+  let binding: Schema.Binding
+  /// What lies beside the file.
+  let own: OwnContents
+  /// No number of the new file is below these.
+  var floor = Counters()
+  /// A file without this commit is refused.
+  var least: UInt64 = 0
+  /// A page that the disk cannot read is lost like one that does not open.
+  var skipsUnreadable = false
+}
+
 final class Salvage {
   private enum Stage {
     case owners(Int)
@@ -32,12 +45,7 @@ final class Salvage {
 
   private let pages: PageReader
   private let connection: Connection
-  private let binding: Schema.Binding
-  private let floor: Counters
-  /// A page that the disk cannot read is lost like one that does not open.
-  private let skipsUnreadable: Bool
-  /// What lies beside the file.
-  private let own: OwnContents
+  private let order: SalvageOrder
   private let tables: [SalvageTable]
   private var owners: PageOwners
   private var stage = Stage.owners(1)
@@ -46,22 +54,18 @@ final class Salvage {
   private var names: [(name: [UInt8], cid: Int64)] = []
   private(set) var found = Salvaged()
 
-  /// Begins to write what `pages` have into a new file. No number of it is below `floor`.
+  /// Begins to write what `pages` have into a new file.
   init(
-    _ pages: PageReader, into connection: Connection, binding: Schema.Binding, own: OwnContents,
-    floor: Counters = Counters(), skipsUnreadable: Bool = false
+    _ pages: PageReader, into connection: Connection, _ order: SalvageOrder
   ) throws(StoreFailure) {
-    self.own = own
     self.pages = pages
     self.connection = connection
-    self.binding = binding
-    self.floor = floor
-    self.skipsUnreadable = skipsUnreadable
+    self.order = order
     owners = PageOwners(pages: pages.count)
     found.pages = UInt64(clamping: pages.count)
     // It is synced before it has its name, and not before.
     try connection.execute("PRAGMA synchronous = OFF")
-    _ = try Schema.prepare(connection, binding: binding)
+    _ = try Schema.prepare(connection, binding: order.binding)
     connection.rollBack()
     tables = try SalvageTable.all(connection)
   }
@@ -104,7 +108,7 @@ final class Salvage {
 
   private func page(_ number: Int) throws(StoreFailure) -> [UInt8]? {
     do throws(VaultFailure) { return try pages.page(number) } catch {
-      if skipsUnreadable { return nil }
+      if order.skipsUnreadable { return nil }
       throw StoreFailure(error)
     }
   }
@@ -261,9 +265,12 @@ final class Salvage {
     }
   }
 
+  private var binding: Schema.Binding { order.binding }
+
   private func putBack() throws(StoreFailure) {
     let meta = try Schema.prepare(connection, binding: binding)
-    found.putBack = try MessageStore.putBack(own, into: connection, meta.counters, binding)
+    found.putBack = try MessageStore.putBack(
+      order.own, into: connection, meta.counters, binding)
     connection.rollBack()
     found.operations &+= UInt64(clamping: found.putBack.count)
     // What it was to follow is lost.
@@ -276,6 +283,12 @@ final class Salvage {
 
   /// What was counted goes on, above all that is stored.
   private func settleMeta() throws(StoreFailure) {
+    let newest = try connection.number(
+      """
+      SELECT max((SELECT lsn FROM meta), (SELECT coalesce(max(lsn), 0) FROM message),
+        (SELECT coalesce(max(lsn), 0) FROM operation))
+      """)
+    if UInt64(clamping: newest ?? 0) < order.least { throw .vault(.lost) }
     try connection.run(
       """
       UPDATE meta SET cache_form = ?, opening = random(), recent_changes = x'',
@@ -286,8 +299,8 @@ final class Salvage {
         last_operation = max(last_operation, ?, (SELECT coalesce(max(seq), 0) FROM operation)),
         last_change = 1 + max(last_change, ?), event_count = 0
       WHERE one = 1
-      """, Schema.cacheForm, Int64(clamping: floor.lsn), Int64(clamping: floor.lastNumber),
-      Int64(clamping: floor.lastOperation), Int64(clamping: floor.lastChange))
+      """, Schema.cacheForm, order.floor.lsn, order.floor.lastNumber, order.floor.lastOperation,
+      order.floor.lastChange)
     try connection.execute(
       "UPDATE meta SET trimmed_change = last_change, trimmed_event = last_event WHERE one = 1")
     if isCurrent { try Schema.settleKept(connection) }

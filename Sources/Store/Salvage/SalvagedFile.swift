@@ -62,8 +62,10 @@ package final class SalvagedFile: Sendable {
     }
     connection.members = config.members
     do throws(StoreFailure) {
-      let salvage = try Salvage(
-        pages, into: connection, binding: Schema.Binding(config), own: own, skipsUnreadable: true)
+      let order = SalvageOrder(
+        binding: Schema.Binding(config), own: own,
+        least: config.refusesLoss ? config.leastCommit : 0, skipsUnreadable: true)
+      let salvage = try Salvage(pages, into: connection, order)
       state = Lock(State(file, target, connection, salvage))
     } catch {
       connection.close()
@@ -124,7 +126,8 @@ extension Salvage {
       fresh.end()
     }
     target.members = connection.members
-    let salvage = try Salvage(pages, into: target, binding: binding, own: own, floor: floor)
+    let order = SalvageOrder(binding: binding, own: own, floor: floor)
+    let salvage = try Salvage(pages, into: target, order)
     while try !salvage.step() {}
     try connection.replaceAll(with: target, in: vault)
     // A damaged frame would end the log before what was written now. A read beside may keep it.

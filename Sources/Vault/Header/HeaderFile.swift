@@ -17,26 +17,38 @@ enum HeaderFile {
     /// Where a copy lies that has to be written again.
     let broken: Int64?
     let marks: FoundMarks
+    /// The file has no copy that is whole, and this is that of another one.
+    let isSpare: Bool
 
     init(
-      header: FileHeader, keys: KeyMemory, broken: Int64? = nil, marks: FoundMarks = FoundMarks()
+      header: FileHeader, keys: KeyMemory, broken: Int64? = nil, marks: FoundMarks = FoundMarks(),
+      isSpare: Bool = false
     ) {
       self.header = header
       self.keys = keys
       self.broken = broken
       self.marks = marks
+      self.isSpare = isSpare
     }
   }
 
   static let places: [Int64] = [0, Int64(FileFormat.copyBytes)]
 
   /// Reads both copies, unless they are known, and opens the newer one that is whole; nil where a
-  /// wipe has emptied them.
+  /// wipe has emptied them. For a salvage `spare` is that of another file, for where none is.
   static func open(
-    _ file: BaseFile, _ config: VaultConfig, _ known: [UInt8]? = nil
+    _ file: BaseFile, _ config: VaultConfig, _ known: [UInt8]? = nil,
+    spare: () -> FileHeader? = { nil }
   ) throws(VaultFailure) -> Opened? {
     let start = if let known { known } else { try file.read(FileFormat.pagesOffset, at: 0) }
-    let (newest, broken) = try newest(of: start)
+    let (newest, broken, isSpare): (FileHeader, Int64?, Bool)
+    do throws(VaultFailure) {
+      let found = try Self.newest(of: start)
+      (newest, broken, isSpare) = (found.header, found.broken, false)
+    } catch {
+      guard config.readsOnly, error != .tooNew, let other = spare() else { throw error }
+      (newest, broken, isSpare) = (other, nil, true)
+    }
     if newest.isWiped { return nil }
     let keys: KeyMemory
     if let kept = config.kept {
@@ -55,7 +67,8 @@ enum HeaderFile {
     let size = try file.size()
     let marks = FoundMarks(in: start, of: newest, keys)
     guard flagged && size >= least, config.readsOnly || !marks.isDamaged else { throw .damaged }
-    return Opened(header: newest, keys: keys, broken: broken, marks: marks)
+    return Opened(
+      header: newest, keys: keys, broken: broken, marks: marks, isSpare: isSpare)
   }
 
   /// The newer copy that is whole, and where the other one lies if it is not the same.

@@ -16,6 +16,8 @@ final class LogMarks: Sendable {
     /// Whether the mark of each copy opens.
     var isWhole: [Bool]
     let isMarked: Bool
+    /// No mark opens, so the log is of any generation.
+    let isOfAny: Bool
     /// Generation of the log in use; nil until its header was read or written.
     var log: UInt64?
     /// The header of the log is on disk.
@@ -56,20 +58,30 @@ final class LogMarks: Sendable {
     state = Lock(
       State(
         mark: mark, isSettled: mark.state == .spare && !isWhole.contains(false), isWhole: isWhole,
-        isMarked: opened.marks.isMarked))
+        isMarked: opened.marks.isMarked, isOfAny: opened.marks.isDamaged))
   }
 
   // MARK: At the opening
 
   /// The generations of which the header of the log may be: it is opened as one of them. The next
   /// one where a power cut took the first mark of that log.
-  var generations: [UInt64] {
+  private var generations: [UInt64] {
     state.withLock { state in
       if let log = state.log { return [log] }
       let last = state.mark.generation
       return state.mark.state == .spare ? [last &+ 1, last] : [last]
     }
   }
+
+  /// That of the header that `opens` it; nil where it is of none of them.
+  func generation(_ opens: (UInt64) -> Bool) -> UInt64? {
+    if let found = generations.first(where: opens) { return found }
+    guard state.withLock({ $0.isOfAny && $0.log == nil }) else { return nil }
+    return (1...Self.generationsTried).first(where: opens)
+  }
+
+  /// As many logs a file has that was written over with 4 TB; to try them all takes a second.
+  private static let generationsTried: UInt64 = 1 << 20
 
   /// How many frames have to open of the log of a generation before any of it is read: it is spare,
   /// so of a part of it the main file has newer pages.

@@ -247,6 +247,19 @@ extension OwnFile {
     return try unsafe BaseFile(base, path, create: isNamed)
   }
 
+  /// The copy of a header that it begins with; nil where that is not whole, or was wiped.
+  static func header(_ base: SQLiteVFS, _ path: String, isNamed: Bool) -> FileHeader? {
+    do throws(VaultFailure) {
+      guard let file = try unsafe existing(base, path, isNamed: isNamed),
+        let header = FileHeader(try file.read(FileFormat.copyBytes, at: 0)[...]),
+        header.isSound, header.isKnown, !header.isWiped
+      else { return nil }
+      return header
+    } catch {
+      return nil
+    }
+  }
+
   /// Makes what has this name unreadable for every key, and removes it. An opening that ends a wipe
   /// does so too: what was wiped must not be put back.
   static func destroy(

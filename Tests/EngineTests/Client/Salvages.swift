@@ -78,6 +78,7 @@ import Testing
     let path = folder.storePath.path
     let whole = DiskImage(paths: [path, path + "-wal"])
     let bytes = try #require(whole.files[path])
+    let own = try Data(contentsOf: URL(fileURLWithPath: path + "-own"))
     #expect(whole.files[path + "-wal"]?.isEmpty == false)
     for size in [12_287, 9_000, 8_192, 8_191, 4_096, 4_095, 0] {
       var cut = whole
@@ -85,6 +86,13 @@ import Testing
       cut.write(replacing: "", with: "")
       let target = folder.path + "/saved\(size)"
       if size < 4_096 {
+        // The header of the file of own work is one more.
+        try salvage(world, to: target)
+        #expect(try count(world, target) == 301, "cut at \(size)")
+        try FileManager.default.removeItem(atPath: target)
+        try? FileManager.default.removeItem(atPath: target + "-own")
+        try FileManager.default.removeItem(atPath: path + "-own")
+        defer { try? own.write(to: URL(fileURLWithPath: path + "-own")) }
         #expect(throws: size == 0 ? Failure.notOurs : .damaged) { try salvage(world, to: target) }
         continue
       }
