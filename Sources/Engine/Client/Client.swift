@@ -40,14 +40,16 @@ package final class Client: Sendable {
       } else if store.rejectedFrames > 0 {
         config.log?(.warn, "the end of the log was rejected; what it held is fetched again")
       }
-      if store.lacksOwnWork {
-        config.log?(.warn, "own work of the -own file waits for room to be put back")
-      }
       if store.isOlder { config.log?(.warn, "the file is older than the host knows") }
       do throws(StoreFailure) {
-        let core = Core(in: store, engine: try SyncEngine(CoreConfig(config), in: store))
+        let engine = try SyncEngine(CoreConfig(config), in: store)
         store.accept()
+        try engine.recoverOperations()
+        let core = Core(in: store, engine: engine)
         core.endCopied()
+        if store.lacksOwnWork {
+          config.log?(.warn, "own work of the -own file waits for room to be put back")
+        }
         let client = Client(config, core)
         client.logOpening()
         return client

@@ -162,6 +162,7 @@ final class Core: Sendable {
           engine.memory.asked.now = now
           let later = try SyncEngine(self.config, in: next, after: engine)
           next.accept()
+          try later.recoverOperations()
           later.endCopied()
           engine = later
         } catch {

@@ -155,6 +155,12 @@ private final class RekeyWork: WorkBody {
       let known = begun.withLock { $0 }
       // The file was given up since, which has ended it.
       if let known, known !== store { throw .storage(4) }
+      if known == nil, store.lacksOwnWork {
+        // What is kept beside the file is under the key that goes.
+        try client.input { engine, _ throws(Failure) in
+          try engine.storing { () throws(StoreFailure) in try engine.commit { _ in } }
+        }
+      }
       do throws(StoreFailure) {
         if known == nil {
           _ = try store.beginRotation()

@@ -14,15 +14,24 @@ internal import Vault
 internal import Wire
 
 extension SyncEngine {
-  /// What an earlier process left: nothing is in flight, and what only asked is moot.
-  func recoverOperations() throws(StoreFailure) {
+  /// What waits in the file. Mostly nothing was left, and opening is to be quick.
+  func loadOperations() throws(StoreFailure) {
     let open = try store.read { rx throws(StoreFailure) in
       try rx.openOperations(limit: Limits.operationsMax)
     }
     outbox.load(open)
-    // Mostly nothing was left, and opening is to be quick.
+    if !open.isEmpty { try noteUnmade(open) }
+  }
+
+  /// What the file lacks is put back. Of what an earlier process left nothing is in flight, and
+  /// what only asked is moot.
+  func recoverOperations() throws(StoreFailure) {
+    if store.lacksOwnWork {
+      try putBackOwn()
+      try loadOperations()
+    }
+    let open = outbox.open
     if open.isEmpty { return }
-    try noteUnmade(open)
     do throws(StoreFailure) {
       try commit { tx throws(StoreFailure) in
         for operation in open {

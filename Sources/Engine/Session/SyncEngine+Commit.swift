@@ -3,6 +3,7 @@
 internal import Base
 internal import Store
 internal import Timeline
+internal import Vault
 
 extension SyncEngine {
   /// One transaction; its number and its counters are kept when it commits. What it changes in
@@ -139,6 +140,20 @@ extension SyncEngine {
     forgetStored()
     report.tellHost()
     return found
+  }
+
+  /// Where a page is in the way the file is healed. What cannot be put back now waits.
+  func putBackOwn() throws(StoreFailure) {
+    do throws(StoreFailure) { try commit { _ in } } catch {
+      switch error {
+      case .full, .vault(.io): return
+      case .damaged: break
+      default: throw error
+      }
+      do throws(Failure) { try heal() } catch {
+        // It stays beside the file, and the host is told.
+      }
+    }
   }
 
   /// What memory knew of stored rows is forgotten, and syncs begin again.

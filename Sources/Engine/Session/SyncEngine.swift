@@ -32,6 +32,8 @@ final class SyncEngine {
   /// What the host is told of: counters, lines, and whether it should look.
   var report: Report
 
+  /// Only reads. Once the file is accepted, `recoverOperations` is due.
+  ///
   /// - Parameter old: whose file was given up: what the host knows by number goes on from it, and
   ///   what the file says is read anew.
   init(
@@ -56,7 +58,7 @@ final class SyncEngine {
         pendingMax: config.requestsMax)
     outbox = Outbox(names: old?.outbox.names ?? ClientNames(seed: config.seed ^ lastLSN))
     if let old { takeOver(old) }
-    try recoverOperations()
+    try loadOperations()
   }
 
   /// Only a commit changes these, so they are counted once for each. A host asks after each turn.

@@ -332,7 +332,7 @@ extension AnnotationTable {
   func dropMark(_ verb: OperationVerb, id: [UInt8], in cid: Int64) throws(StoreFailure) {
     guard let seq = try tx.connection.number(Queries.mark, cid, id, verb.rawValue) else { return }
     try tx.connection.run("DELETE FROM operation WHERE seq = ?", seq)
-    tx.ownTable.note(UInt64(clamping: seq))
+    tx.ownTable.note(endedMark: UInt64(clamping: seq))
   }
 }
 

@@ -74,7 +74,8 @@ extension OperationTable {
     try save(refused)
   }
 
-  private func drop(_ seq: UInt64) throws(StoreFailure) {
+  /// Drops it alone: what waits for it stays as it is.
+  func drop(_ seq: UInt64) throws(StoreFailure) {
     guard let known = try tx.operation(seq) else { return }
     try tx.connection.run("DELETE FROM operation WHERE seq = ?", seq)
     tx.asked.operation = nil

@@ -56,10 +56,10 @@ extension ReadTransaction {
 
   /// Marks of one kind that are pending, beyond a number.
   func marks(
-    _ verb: OperationVerb, after seq: UInt64
+    _ verb: OperationVerb, after seq: UInt64, limit: Int = Limits.readRowsMax
   ) throws(StoreFailure) -> [OperationRecord] {
     try operations(
-      try connection.statement(Queries.marksFrom, verb.rawValue, seq, Limits.readRowsMax))
+      try connection.statement(Queries.marksFrom, verb.rawValue, seq, limit))
   }
 
   private func operations(_ row: consuming Statement) throws(StoreFailure) -> [OperationRecord] {

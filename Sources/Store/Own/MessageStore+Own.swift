@@ -12,21 +12,22 @@ extension MessageStore {
   func keepTwice(
     _ changes: OwnChanges, _ connection: Connection, _ writer: inout Writer
   ) {
-    guard let vault, var index = writer.own else { return }
-    var record: [UInt8] = []
-    for (key, unit) in changes.units where index.take(key, unit) {
-      OwnRecord.append(key, unit, to: &record)
-    }
+    guard let vault, var index = changes.index else { return }
     let erases = changes.erases && index.hasDead
-    if record.isEmpty, !erases { return }
+    if changes.units.isEmpty, !erases { return }
+    let opening = writer.counters.opening
+    index.past.take(opening)
     writer.own = index
-    if erases || index.isWasteful || !vault.hasOwn {
+    // What the file lacks is nowhere else.
+    let isNeeded = writer.lost != nil
+    if !isNeeded, erases || index.isWasteful || !vault.hasOwn {
       rewriteOwn(connection, &writer)
       return
     }
-    var whole = OwnRecord.commit(writer.counters.lsn)
-    whole.append(contentsOf: record)
-    do throws(VaultFailure) { try vault.appendOwn(whole) } catch {
+    if !vault.hasOwn { return }
+    var record = OwnRecord.commit(writer.counters.lsn, of: [opening])
+    for (key, change) in changes.units { OwnRecord.append(key, change, to: &record) }
+    do throws(VaultFailure) { try vault.appendOwn(record) } catch {
       // It is closed now, so the next change makes it anew.
     }
   }
@@ -36,7 +37,8 @@ extension MessageStore {
   @discardableResult
   func rewriteOwn(_ connection: Connection, _ writer: inout Writer) -> Bool {
     do throws(StoreFailure) {
-      guard let index = try makeOwn(connection, writer.counters) else { return false }
+      let past = writer.own?.past ?? OwnPast()
+      guard let index = try makeOwn(connection, writer.counters, past) else { return false }
       writer.own = index
       return true
     } catch {
@@ -45,20 +47,24 @@ extension MessageStore {
   }
 
   private func makeOwn(
-    _ connection: Connection, _ counters: Counters
+    _ connection: Connection, _ counters: Counters, _ past: OwnPast
   ) throws(StoreFailure) -> OwnIndex? {
     guard let vault else { return nil }
-    var index = OwnIndex(contentDigest)
+    // A record says why a unit is gone and this does not, so the commit must not be lost.
+    try Self.named { () throws(VaultFailure) in try vault.syncLog() }
+    var index = OwnIndex(contentDigest, past: past)
+    index.past.take(counters.own.opening)
     let file = try Self.named { () throws(VaultFailure) in try vault.beginOwn() }
     func put(_ key: OwnKey, _ unit: [UInt8]) throws(StoreFailure) {
       var record: [UInt8] = []
-      OwnRecord.append(key, unit, to: &record)
+      OwnRecord.append(key, .put(unit), to: &record)
       try Self.named { () throws(VaultFailure) in try file.put(record) }
     }
     try put(OwnKey(kind: .binding, id: 0), OwnUnit.binding(binding))
-    try Self.named { () throws(VaultFailure) in try file.put(OwnRecord.commit(counters.lsn)) }
+    let commit = OwnRecord.commit(counters.lsn, of: index.past.openings)
+    try Self.named { () throws(VaultFailure) in try file.put(commit) }
     try eachOwn(connection, counters) { key, unit throws(StoreFailure) in
-      _ = index.take(key, unit)
+      _ = index.take(key, .put(unit))
       try put(key, unit)
     }
     try Self.named { () throws(VaultFailure) in try vault.finishOwn(file) }
@@ -83,64 +89,74 @@ extension MessageStore {
 
   private static func asItIs(_ failure: StoreFailure) -> StoreFailure { failure }
 
-  /// Reads what lies beside the file that was opened. Where that is newer than the last commit of
-  /// the file, that has lost something, and it is put back; on a full disk the next commit does it.
+  // MARK: At the opening
+
+  /// Reads what lies beside the file that was opened, and compares the two. Nothing is changed.
   func readOwn(_ key: HostKey) {
     guard let vault else { return }
-    let lsn = self.lsn
-    var (lost, kept) = (OwnContents(), OwnIndex(contentDigest))
+    var (contents, kept) = (OwnContents(), OwnIndex(contentDigest))
     var found = OwnFound.foreign
     do throws(VaultFailure) {
       found = try vault.readOwn(key) { record in
-        lost.take(record: record)
+        contents.take(record: record)
         kept.take(record: record)
       }
     } catch {
       // What was read of it before counts.
     }
-    let isOwn = lost.isOf(binding)
+    let isOwn = contents.isOf(binding)
     writer.withLock { writer in
-      writer.read = (found, kept)
-      if isOwn, lost.commit > lsn || lsn == 0 { writer.lost = lost }
-    }
-    if !lacksOwnWork { return }
-    do throws(StoreFailure) { try write { _ in } } catch {
-      switch error {
-      case .full, .vault(.io): break
-      default:
-        // A page is damaged: who heals the file reads all of it again.
-        writer.withLock { ($0.lost, $0.read) = (nil, nil) }
+      var read = OwnRead(found: found, kept: kept)
+      if let connection = writer.connection {
+        read.main = mainIndex(connection, writer.counters)
       }
+      writer.read = read
+      guard isOwn, contents.commit > 0 else { return }
+      writer.floor = contents.floor
+      let isSame = read.main.map { kept.isSame(as: $0) } ?? false
+      let isAsNew = contents.isAsNew(as: writer.counters.own)
+      writer.read?.isSame = isSame && isAsNew
+      let isAhead = contents.commit > writer.counters.lsn || writer.counters.lsn == 0
+      if isSame || !isAsNew && !isAhead { return }
+      isBehind.withLock { $0 = true }
+      writer.lost = OwnLoss(
+        contents: contents, older: isAsNew ? writer.counters.lsn : nil,
+        kept: found == .current ? kept : nil)
     }
   }
 
-  /// Compares what was read with the main file, which is accepted and sound: of two that differ the
-  /// main file is right. One that nothing opens stays until there is something to keep.
-  func checkOwn() {
+  /// What the main file has; nil where a page is damaged.
+  private func mainIndex(_ connection: Connection, _ counters: Counters) -> OwnIndex? {
+    var main = OwnIndex(contentDigest)
+    do throws(StoreFailure) {
+      try eachOwn(connection, counters) { key, unit in _ = main.take(key, .put(unit)) }
+    } catch {
+      return nil
+    }
+    return main
+  }
+
+  /// The file is accepted. Where nothing is to be put back what lies beside it is made as the main
+  /// file is. One that nothing opens stays until there is something to keep.
+  func settleOwn() {
     guard let vault else { return }
     writer.withLock { writer in
       let read = writer.read
       writer.read = nil
-      guard let connection = writer.connection, let (found, kept) = read, writer.lost == nil else {
-        // It has what the file lacks, so it stays as it is.
-        vault.leaveOwn()
-        if writer.lost != nil { writer.own = OwnIndex(contentDigest) }
-        return
+      if writer.lost != nil { return }
+      guard let connection = writer.connection, let read, let main = read.main else {
+        // What could not be compared stays as it is.
+        return vault.leaveOwn()
       }
-      var main = OwnIndex(contentDigest)
-      do throws(StoreFailure) {
-        try eachOwn(connection, writer.counters) { key, unit in _ = main.take(key, unit) }
-      } catch {
-        // A page of it is damaged: what was kept is needed yet.
-        if found == .current { writer.own = kept }
-        return
-      }
-      writer.own = kept
       // An erasure may have been killed that was to reach what is dead in it.
-      if found == .current, !main.isEmpty, !kept.hasDead, kept.isSame(as: main) { return }
+      if read.found == .current, read.isSame, !main.isEmpty, !read.kept.hasDead {
+        writer.own = read.kept
+        return
+      }
+      writer.own = main
+      if read.isSame { writer.own?.past = read.kept.past }
       if !main.isEmpty, rewriteOwn(connection, &writer) { return }
-      if main.isEmpty { writer.own = main }
-      guard found == .former || main.isEmpty && found.isOfFile else { return }
+      guard read.found == .former || main.isEmpty && read.found.isOfFile else { return }
       do throws(VaultFailure) {
         try vault.syncLog()
         try vault.removeOwn()
@@ -150,10 +166,76 @@ extension MessageStore {
     }
   }
 
+  /// Puts back what the file lacks, for who runs nothing beside it. Where a page is in the way the
+  /// file is healed. On a full disk the next commit does it.
+  func putBackOwn() {
+    if !lacksOwnWork { return }
+    do throws(StoreFailure) { try write { _ in } } catch {
+      guard error == .damaged else { return }
+      do throws(StoreFailure) { _ = try heal() } catch {
+        // It stays beside the file, and new work goes behind it.
+      }
+    }
+  }
+
+  /// Puts back what the file lacks, before all else of a commit.
+  func putBack(
+    _ loss: OwnLoss, _ tx: WriteTransaction, _ writer: inout Writer
+  ) throws(StoreFailure) {
+    do throws(StoreFailure) {
+      tx.own.putBack = try tx.ownTable.putBack(
+        loss.contents, of: binding, older: loss.older)
+    } catch {
+      // Else no commit would succeed.
+      if error == .damaged { blockOwn(&writer) }
+      throw error
+    }
+  }
+
+  /// The file cannot take what it lacks. That stays beside it, and new work goes behind it.
+  func blockOwn(_ writer: inout Writer) {
+    writer.lost?.isBlocked = true
+    writer.own = writer.lost?.kept
+    if writer.own == nil { vault?.leaveOwn() }
+  }
+
+  /// What the file lacked is committed.
+  func endLoss(_ loss: OwnLoss, _ connection: Connection, _ writer: inout Writer) {
+    writer.lost = nil
+    let past = loss.older == nil ? OwnPast() : loss.contents.past
+    writer.own = OwnIndex(contentDigest, past: past)
+    rewriteOwn(connection, &writer)
+  }
+
   /// The file ends, and where it has no own work, what lies beside it does.
   func endOwn() {
-    let isEmpty = writer.withLock { $0.own?.isEmpty ?? false }
+    let isEmpty = writer.withLock { $0.lost == nil && $0.own?.isEmpty ?? false }
     if let vault, isEmpty, vault.hasOwn { vault.endOwn() }
+  }
+}
+
+// MARK: - Damage
+
+extension MessageStore {
+  /// Reads all sound pages into a new file, and writes that over this one in one transaction. Where
+  /// a row was lost there is a gap, and whoever follows the feed reads anew.
+  package func heal() throws(StoreFailure) -> Salvaged {
+    guard let vault else { throw .damaged }
+    return try gate.enter { () throws(StoreFailure) in
+      try writer.withLock { (writer) throws(StoreFailure) in
+        let connection = try awake(&writer)
+        connection.rollBack()
+        let found: Salvaged
+        (found, writer.counters) = try Salvage.heal(
+          vault, connection, binding: binding, floor: writer.counters,
+          unread: writer.lost?.contents)
+        writer.lost = nil
+        writer.own = OwnIndex(contentDigest)
+        rewriteOwn(connection, &writer)
+        indexed.withLock { $0 = connection.memo.indexChanges }
+        return found
+      }
+    }
   }
 }
 
@@ -162,14 +244,15 @@ extension MessageStore {
 extension MessageStore {
   /// Puts back what a new file lacks, in a commit of its own; gives the operations.
   static func putBack(
-    _ own: OwnContents, into connection: Connection, _ counters: Counters, _ binding: Schema.Binding
+    _ own: OwnContents, older: UInt64?, into connection: Connection, _ counters: Counters,
+    _ binding: Schema.Binding
   ) throws(StoreFailure) -> [UInt64] {
     let tx = WriteTransaction(
       connection, counters: counters, rules: StoreRules(user: binding.user),
       positionKind: binding.positionKind, digest: ContentDigest(vault: nil))
     try tx.begin()
     do throws(StoreFailure) {
-      let done = try tx.ownTable.putBack(own, of: binding)
+      let done = try tx.ownTable.putBack(own, of: binding, older: older)
       _ = try tx.commit()
       return done
     } catch {
@@ -189,6 +272,27 @@ extension MessageStore {
     let isMade = !(writer.own?.isEmpty ?? true) && rewriteOwn(connection, &writer)
     return isMade ? nil : left
   }
+}
+
+/// What an opening has found beside the file.
+struct OwnRead: Sendable {
+  let found: OwnFound
+  let kept: OwnIndex
+  /// What the main file has; nil where that could not be read.
+  var main: OwnIndex?
+  /// Both have the same, and the same past.
+  var isSame = false
+}
+
+/// What lies beside the file and the file lacks.
+struct OwnLoss: Sendable {
+  let contents: OwnContents
+  /// The last commit of the file, which is older; nil where it has gone on by itself.
+  let older: UInt64?
+  /// What records can go behind; nil where none can.
+  let kept: OwnIndex?
+  /// A page of the file is damaged, so that it cannot be put back.
+  var isBlocked = false
 }
 
 extension OwnFound {

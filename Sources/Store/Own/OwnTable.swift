@@ -15,6 +15,12 @@ struct OwnTable {
     if isKept { tx.own.operations.insert(seq) }
   }
 
+  /// A mark is gone: the server has it, or it has nothing to mark any more.
+  func note(endedMark seq: UInt64) {
+    note(seq)
+    if isKept { tx.own.endedMarks.insert(seq) }
+  }
+
   func note(draft cid: Int64) {
     if isKept { tx.own.drafts.insert(cid) }
   }
@@ -37,24 +43,25 @@ struct OwnTable {
     _ text: StaticString, _ values: repeat each Value
   ) throws(StoreFailure) {
     let row = try tx.connection.statement(text, repeat each values)
-    while try row.step() { note(row.uint(0)) }
+    while try row.step() { note(endedMark: row.uint(0)) }
   }
 
   // MARK: What the file has lost
 
   /// Gives the operations that are there again. Nothing is done before it in its commit, which is
-  /// newer than all that was read: what is not there after it was taken back.
+  /// newer than all that was read: what is not there after it was taken back. A file that is older
+  /// than `own`, with the last commit `older`, gets the same; nil for one that went on by itself.
   func putBack(
-    _ own: OwnContents, of binding: Schema.Binding
+    _ own: OwnContents, of binding: Schema.Binding, older: UInt64?
   ) throws(StoreFailure) -> [UInt64] {
     guard own.isOf(binding) else { return [] }
-    tx.counters.lsn = Swift.max(tx.counters.lsn, own.commit &+ 1)
+    tx.counters.raise(to: own.floor)
     // A commit also where nothing is lacking.
     try tx.connection.run("UPDATE meta SET lsn = lsn WHERE one = 1")
+    if let older { try removeOlder(than: own, at: older) }
     var done: [UInt64] = []
+    var stored: Set<OwnKey> = []
     let operations = own.units(.operation)
-    let last = operations.last.map { UInt64(clamping: $0.id) } ?? 0
-    tx.counters.lastOperation = Swift.max(tx.counters.lastOperation, last)
     // Where the file has gone on without them, others have their numbers.
     var numbers: [UInt64: UInt64] = [:]
     for (id, row) in operations {
@@ -63,7 +70,10 @@ struct OwnTable {
         var record = OwnUnit.operation(row, seq: seq, cid: cid)
       else { continue }
       if let there = try tx.operation(seq) {
-        if isSame(there, record) { continue }
+        if isSame(there, record) {
+          if OwnUnit.isKept(there) { stored.insert(.operation(seq)) }
+          continue
+        }
         tx.counters.lastOperation &+= 1
         record.seq = tx.counters.lastOperation
         numbers[seq] = record.seq
@@ -86,7 +96,40 @@ struct OwnTable {
       }
       try tx.operationTable.setDraft(StoredDraft(body: row.bytes(3), replyTo: row.bytes(4)), cid)
     }
+    // Else `own` would be made anew without them, as the newer one.
+    try OwnUnits(rx: tx).each { key, _ in stored.remove(key) }
+    if !stored.isEmpty { throw .damaged }
     return done
+  }
+
+  /// Takes out what is not as `own` has it.
+  private func removeOlder(than own: OwnContents, at lsn: UInt64) throws(StoreFailure) {
+    var older: [OwnKey] = []
+    try OwnUnits(rx: tx).each { key, unit throws(StoreFailure) in
+      if !own.agrees(key, unit, at: lsn) { older.append(key) }
+    }
+    for key in older {
+      switch key.kind {
+      case .draft: try tx.operationTable.setDraft(nil, key.id)
+      case .operation: try removeOlder(UInt64(clamping: key.id))
+      case .binding, .commit: break
+      }
+    }
+  }
+
+  private func removeOlder(_ seq: UInt64) throws(StoreFailure) {
+    guard let record = try tx.operation(seq) else { return }
+    let marks: [OperationVerb: ReceiptKind] = [.markRead: .read, .markListened: .listened]
+    if let kind = marks[record.verb] {
+      return try tx.annotationTable.dropMarks(kind, ids: [record.target], in: record.cid)
+    }
+    try tx.operationTable.drop(seq)
+    // What was written in it is the rest of `own`.
+    guard record.verb == .createConversation,
+      try tx.operations(OperationFilter(cid: record.cid, openOnly: true, limit: 1)).isEmpty
+    else { return }
+    let made = try tx.conversation(cid: record.cid)
+    if made?.isPending ?? false { try tx.removeConversation(record.cid) }
   }
 
   /// Its number here, 0 for none; it is made where it is not known. Nil where it has no id.
@@ -115,10 +158,14 @@ struct OwnTable {
       let first = try tx.operation(record.depends)
       if first == nil || first?.state == .done { record.depends = 0 }
     }
-    if record.state == .queued, record.waits == .nothing, record.depends == 0 {
-      record.state = .inFlight
-      record.attempts = 1
+    if record.state == .queued {
+      if record.waits == .nothing, record.depends == 0 {
+        record.state = .inFlight
+        record.attempts = 1
+      }
+      // Also one that waits for another: that may have ended before it was lost.
       if record.verb == .sendMessage || record.verb == .createConversation {
+        record.attempts = 1
         // Not before it was made.
         let atUs = record.atUs == 0 ? nil : record.atUs
         record.firstSent = SendStamp(atUs: atUs, by: SendStamp.lost)

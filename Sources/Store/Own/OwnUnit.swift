@@ -12,7 +12,8 @@ enum OwnKind: UInt8, Sendable {
   case binding = 0
   case operation = 1
   case draft = 2
-  /// The commit that the units behind it are of; its number is in place of an id.
+  /// The commit that the units behind it are of; its number is in place of an id. Its unit is the
+  /// openings of the file that changed own work, the last one in the end.
   case commit = 3
 }
 
@@ -24,6 +25,17 @@ struct OwnKey: Hashable, Sendable {
   static func operation(_ seq: UInt64) -> OwnKey {
     OwnKey(kind: .operation, id: Int64(clamping: seq))
   }
+}
+
+/// What a commit makes of a unit.
+enum OwnChange: Sendable {
+  case put([UInt8])
+  /// The user took it back.
+  case removed
+  /// The server has it. A file that has lost that commit asks for it again.
+  case answered
+
+  var unit: [UInt8]? { if case .put(let unit) = self { unit } else { nil } }
 }
 
 enum OwnUnit {
@@ -82,6 +94,9 @@ enum OwnUnit {
     record.sentAfter = row.optionalInt(0)
     return isKept(record) ? record : nil
   }
+
+  /// The number of the row that an operation shows.
+  static func number(of row: PackedColumns) -> UInt64 { row.uint(6) }
 
   /// All of a unit but what was known of the server before it was sent, which does not change what
   /// the user did.
@@ -165,9 +180,17 @@ struct OwnUnits {
 enum OwnRecord {
   private static let puts: UInt8 = 1
   private static let removes: UInt8 = 2
+  private static let ends: UInt8 = 3
 
-  static func append(_ key: OwnKey, _ unit: [UInt8]?, to record: inout [UInt8]) {
-    record.append(unit == nil ? removes : puts)
+  static func append(_ key: OwnKey, _ change: OwnChange, to record: inout [UInt8]) {
+    var unit: [UInt8]?
+    switch change {
+    case .put(let made):
+      record.append(puts)
+      unit = made
+    case .removed: record.append(removes)
+    case .answered: record.append(ends)
+    }
     record.append(key.kind.rawValue)
     append(UInt64(bitPattern: key.id), 8, to: &record)
     guard let unit else { return }
@@ -176,30 +199,33 @@ enum OwnRecord {
   }
 
   /// Names the commit that the changes behind it are of.
-  static func commit(_ lsn: UInt64) -> [UInt8] {
+  static func commit(_ lsn: UInt64, of openings: [Int64]) -> [UInt8] {
+    var row = ColumnPacker()
+    for opening in openings { row.bind(opening) }
     var record: [UInt8] = []
-    append(OwnKey(kind: .commit, id: Int64(clamping: lsn)), nil, to: &record)
+    append(OwnKey(kind: .commit, id: Int64(clamping: lsn)), .put(row.packed), to: &record)
     return record
   }
 
-  /// Gives each change, nil for one that removes, up to what was not made by `append`. A kind of
-  /// a later version is left out.
-  static func each(in record: [UInt8], _ body: (OwnKey, [UInt8]?) -> Void) {
+  /// Gives each change, up to what was not made by `append`. A kind of a later version is left out.
+  static func each(in record: [UInt8], _ body: (OwnKey, OwnChange) -> Void) {
     var rest = record[...]
     while rest.count >= 10 {
       let (action, kind) = (rest.removeFirst(), OwnKind(rawValue: rest.removeFirst()))
       let id = Int64(bitPattern: take(8, of: &rest))
-      var unit: [UInt8]?
-      if action == puts {
+      let change: OwnChange
+      switch action {
+      case puts:
         guard rest.count >= 4 else { return }
         let size = Int(clamping: take(4, of: &rest))
         guard size <= rest.count else { return }
-        unit = Array(rest.prefix(size))
+        change = .put(Array(rest.prefix(size)))
         rest = rest.dropFirst(size)
-      } else if action != removes {
-        return
+      case removes: change = .removed
+      case ends: change = .answered
+      default: return
       }
-      if let kind { body(OwnKey(kind: kind, id: id), unit) }
+      if let kind { body(OwnKey(kind: kind, id: id), change) }
     }
   }
 

@@ -52,6 +52,10 @@ final class Salvage {
   private var isCurrent = true
   /// Ids of conversations, from the index, for rows that are lost.
   private var names: [(name: [UInt8], cid: Int64)] = []
+  /// What the file had of own work.
+  private var stamp: OwnStamp
+  /// Its last commit.
+  private var last: UInt64 = 0
   private(set) var found = Salvaged()
 
   /// Begins to write what `pages` have into a new file.
@@ -61,6 +65,7 @@ final class Salvage {
     self.pages = pages
     self.connection = connection
     self.order = order
+    stamp = order.floor.own
     owners = PageOwners(pages: pages.count)
     found.pages = UInt64(clamping: pages.count)
     // It is synced before it has its name, and not before.
@@ -270,7 +275,8 @@ final class Salvage {
   private func putBack() throws(StoreFailure) {
     let meta = try Schema.prepare(connection, binding: binding)
     found.putBack = try MessageStore.putBack(
-      order.own, into: connection, meta.counters, binding)
+      order.own, older: order.own.isAsNew(as: stamp) ? last : nil, into: connection,
+      meta.counters, binding)
     connection.rollBack()
     found.operations &+= UInt64(clamping: found.putBack.count)
     // What it was to follow is lost.
@@ -288,10 +294,16 @@ final class Salvage {
       SELECT max((SELECT lsn FROM meta), (SELECT coalesce(max(lsn), 0) FROM message),
         (SELECT coalesce(max(lsn), 0) FROM operation))
       """)
-    if UInt64(clamping: newest ?? 0) < order.least { throw .vault(.lost) }
+    last = Swift.max(UInt64(clamping: newest ?? 0), order.floor.lsn)
+    if last < order.least { throw .vault(.lost) }
+    if stamp == OwnStamp() {
+      let row = try connection.statement("SELECT own_lsn, own_opening FROM meta")
+      if try row.step() { stamp = OwnStamp(lsn: row.uint(0), opening: row.int(1)) }
+    }
     try connection.run(
       """
       UPDATE meta SET cache_form = ?, opening = random(), recent_changes = x'',
+        own_opening = random(),
         lsn = 1 + max(lsn, ?, (SELECT coalesce(max(lsn), 0) FROM message),
           (SELECT coalesce(max(lsn), 0) FROM operation)),
         last_number = max(last_number, ?, (SELECT coalesce(max(number), 0) FROM message),
@@ -302,7 +314,10 @@ final class Salvage {
       """, Schema.cacheForm, order.floor.lsn, order.floor.lastNumber, order.floor.lastOperation,
       order.floor.lastChange)
     try connection.execute(
-      "UPDATE meta SET trimmed_change = last_change, trimmed_event = last_event WHERE one = 1")
+      """
+      UPDATE meta SET trimmed_change = last_change, trimmed_event = last_event, own_lsn = lsn
+      WHERE one = 1
+      """)
     if isCurrent { try Schema.settleKept(connection) }
     try connection.execute("UPDATE meta SET kept_state = x'' WHERE one = 1")
   }

@@ -104,7 +104,8 @@ package final class SalvagedFile: Sendable {
 extension Salvage {
   /// Writes what is left of an open file over it; what the store counts from then on.
   static func heal(
-    _ vault: Vault, _ connection: Connection, binding: Schema.Binding, floor: Counters
+    _ vault: Vault, _ connection: Connection, binding: Schema.Binding, floor: Counters,
+    unread: OwnContents?
   ) throws(StoreFailure) -> (Salvaged, Counters) {
     let fresh: FreshFile
     let target: Connection
@@ -115,6 +116,8 @@ extension Salvage {
       do throws(VaultFailure) { _ = try vault.readOwn { own.take(record: $0) } } catch {
         // What was read of it before counts.
       }
+      // Only the host's key opens what is of another file.
+      if let unread, !own.isOf(binding) { own = unread }
       fresh = file
       unsafe target = Connection(adopting: try file.connect())
       pages = try vault.pages()

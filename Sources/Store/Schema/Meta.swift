@@ -15,7 +15,7 @@ struct Meta {
       SELECT server_time, largest_page, overlap_us, epoch, restored_lsn, clock_ahead,
         owes_list, cache_form, account, user, position_kind,
         lsn, last_number, last_change, trimmed_change, last_operation, recent_changes, recent_refs,
-        kept_state
+        kept_state, own_lsn, own_opening
       FROM meta WHERE one = 1
       """)
     guard try row.step() else { throw .damaged }
@@ -28,7 +28,8 @@ struct Meta {
         opening: .random(in: .min ... .max),
         recentChanges: try InlineChanges(stored: row.bytes(16)),
         recentRefs: InlineRefs(stored: row.bytes(17)),
-        kept: try LastChangedState(stored: row.bytes(18))),
+        kept: try LastChangedState(stored: row.bytes(18)),
+        own: OwnStamp(lsn: row.uint(19), opening: row.int(20))),
       facts: ServerFacts(row))
   }
 }
@@ -52,6 +53,8 @@ struct Counters: Sendable {
   var recentChanges = InlineChanges()
   var recentRefs = InlineRefs()
   var kept: LastChangedState?
+  /// What the file has of own work.
+  var own = OwnStamp()
 }
 
 extension ServerFacts {

@@ -9,7 +9,7 @@ enum Schema {
   static let applicationID: Int64 = 0x5449_444C
 
   /// The newest form that this version reads and writes.
-  static let version: Int64 = 16
+  static let version: Int64 = 17
 
   /// The form of the tables that hold what the server said.
   static let cacheForm: Int64 = 3
@@ -74,7 +74,7 @@ enum Schema {
       try connection.execute(
         """
         PRAGMA application_id = 1414087756;
-        PRAGMA user_version = 16;
+        PRAGMA user_version = 17;
         """)
       if binding.positionKind == LogTables.positionKind { try LogTables.create(connection) }
     } else {
@@ -97,6 +97,7 @@ enum Schema {
       if found == 13 { try LogTables.addIndexes(connection) }
       if found < 15 { try addTold(connection) }
       if found < 16 { try UnreadMigration(connection).run() }
+      if found < 17 { try addOwn(connection) }
     }
     if form < cacheForm {
       try settleKept(connection)
@@ -287,6 +288,24 @@ enum Schema {
       ALTER TABLE operation ADD COLUMN told_by INTEGER;
       UPDATE operation SET told_us = 0, told_by = -1 WHERE attempts > 0;
       PRAGMA user_version = 15;
+      """)
+  }
+
+  /// Which commit changed own work last is not known: what lies beside the file has another past.
+  private static func addOwn(_ connection: Connection) throws(StoreFailure) {
+    let isThere =
+      "SELECT 1 WHERE 'own_lsn' IN (SELECT name FROM pragma_table_info('meta'))" as StaticString
+    if try connection.number(isThere) == nil {
+      try connection.execute(
+        """
+        ALTER TABLE meta ADD COLUMN own_lsn INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE meta ADD COLUMN own_opening INTEGER NOT NULL DEFAULT 0;
+        """)
+    }
+    try connection.execute(
+      """
+      UPDATE meta SET own_lsn = lsn, own_opening = random() WHERE one = 1;
+      PRAGMA user_version = 17;
       """)
   }
 

@@ -33,7 +33,9 @@ extension Schema {
         recent_changes BLOB NOT NULL DEFAULT x'',
         recent_refs BLOB NOT NULL DEFAULT x'',
         kept_state BLOB NOT NULL DEFAULT x'',
-        owes_list INTEGER NOT NULL DEFAULT 0
+        owes_list INTEGER NOT NULL DEFAULT 0,
+        own_lsn INTEGER NOT NULL DEFAULT 0,
+        own_opening INTEGER NOT NULL DEFAULT 0
       ) STRICT;
 
       CREATE TABLE conversation (

@@ -37,7 +37,9 @@ extension MessageStore {
   package var isCopied: Bool { vault?.isCopied ?? false }
 
   /// What waits in the file may have been sent since: it is a copy, or commits were lost.
-  package var lacksEnds: Bool { isCopied || isLogLost || isOlder }
+  package var lacksEnds: Bool {
+    isCopied || isLogLost || isOlder || isBehind.withLock { $0 }
+  }
 
   /// All that a copy needs is written: it is an original from now on.
   package func endCopied() {
@@ -61,11 +63,12 @@ extension MessageStore {
     return true
   }
 
-  /// Begins to give the file a new data key; false in memory. There is one at a time.
+  /// Begins to give the file a new data key; false in memory. There is one at a time. What the file
+  /// lacks is put back before.
   package func beginRotation() throws(StoreFailure) -> Bool {
     guard let vault else { return false }
     // What the file lacks is under the data key that goes.
-    if lacksOwnWork { try write { _ in } }
+    if lacksOwnWork { throw .damaged }
     try gate.enter { () throws(StoreFailure) in
       try writer.withLock { (writer) throws(StoreFailure) in
         let connection = try awake(&writer)

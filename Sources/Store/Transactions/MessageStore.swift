@@ -29,6 +29,8 @@ package final class MessageStore: Sendable {
   /// No connection is open, and the next call that needs one opens it. It changes where the writer
   /// is held: to true where nobody is in the gate, to false beside those who are.
   let resting = Lock(false)
+  /// At the opening the file lacked own work. Who writes asks, too.
+  let isBehind = Lock(false)
   /// At the opening the file lacked a commit that the host knows of.
   package let isOlder: Bool
 
@@ -39,9 +41,10 @@ package final class MessageStore: Sendable {
     /// What is kept twice; nil in memory, and until the file is accepted.
     var own: OwnIndex?
     /// What was found beside the file, until it is accepted.
-    var read: (found: OwnFound, kept: OwnIndex)?
+    var read: OwnRead?
     /// What the file lacks of that: the next commit puts it back.
-    var lost: OwnContents?
+    var lost: OwnLoss?
+    var floor = OwnFloor()
     /// A new data key under way.
     var rotation: VaultRotation?
     /// Whether a trace that the host does not want has been looked for.
@@ -120,7 +123,10 @@ package final class MessageStore: Sendable {
           vault: vault, connection: connection, counters: counters, config: config,
           isOlder: isOlder)
         store.readOwn(key)
-        if !isTentative { store.accept() }
+        if !isTentative {
+          store.accept()
+          store.putBackOwn()
+        }
         return store
       } catch {
         vault.refuse()
@@ -129,11 +135,11 @@ package final class MessageStore: Sendable {
     }
   }
 
-  /// Keeps what was opened tentatively.
+  /// Keeps what was opened tentatively. The first commit puts back what the file lacks.
   package func accept() {
     writer.withLock { $0.connection?.keepLog(false) }
     vault?.accept()
-    checkOwn()
+    settleOwn()
   }
 
   /// Ends what was opened tentatively.
@@ -247,13 +253,14 @@ package final class MessageStore: Sendable {
       let transaction = WriteTransaction(
         connection, counters: writer.counters, rules: rules, positionKind: binding.positionKind,
         digest: contentDigest)
+      transaction.counters.raise(to: writer.floor)
+      transaction.own.index = writer.own
       try transaction.begin()
+      let loss = writer.lost.flatMap { $0.isBlocked ? nil : $0 }
       var isWithoutTrace = true
       let result: Result
       do throws(StoreFailure) {
-        if let lost = writer.lost {
-          transaction.own.putBack = try transaction.ownTable.putBack(lost, of: binding)
-        }
+        if let loss { try putBack(loss, transaction, &writer) }
         if !writer.hasLookedForTrace, rules.traceMax == 0 {
           isWithoutTrace = try transaction.traceTable.drop()
         }
@@ -263,9 +270,12 @@ package final class MessageStore: Sendable {
         transaction.abandon()
         throw error
       }
-      writer.lost = nil
       writer.hasLookedForTrace = writer.hasLookedForTrace || isWithoutTrace
-      if !transaction.own.isEmpty { keepTwice(transaction.own, connection, &writer) }
+      if let loss {
+        endLoss(loss, connection, &writer)
+      } else if !transaction.own.isEmpty {
+        keepTwice(transaction.own, connection, &writer)
+      }
       indexed.withLock { $0 = connection.memo.indexChanges }
       return result
     }
@@ -420,28 +430,6 @@ package final class MessageStore: Sendable {
     readers.withLock { $0.isClosed } ? ended : StoreFailure(failure)
   }
 
-  // MARK: Damage
-
-  /// Reads all sound pages into a new file, and writes that over this one in one transaction. Where
-  /// a row was lost there is a gap, and whoever follows the feed reads anew.
-  package func heal() throws(StoreFailure) -> Salvaged {
-    guard let vault else { throw .damaged }
-    return try gate.enter { () throws(StoreFailure) in
-      try writer.withLock { (writer) throws(StoreFailure) in
-        let connection = try awake(&writer)
-        connection.rollBack()
-        let found: Salvaged
-        (found, writer.counters) = try Salvage.heal(
-          vault, connection, binding: binding, floor: writer.counters)
-        writer.lost = nil
-        writer.own = writer.own ?? OwnIndex(contentDigest)
-        rewriteOwn(connection, &writer)
-        indexed.withLock { $0 = connection.memo.indexChanges }
-        return found
-      }
-    }
-  }
-
   // MARK: State
 
   /// Returns when everything committed so far is on disk.
@@ -492,7 +480,7 @@ package final class MessageStore: Sendable {
     return StoreFailure(failure)
   }
 
-  /// Own work that lies beside the file waits for a commit that puts it back.
+  /// Own work that lies beside the file is to be put back.
   package var lacksOwnWork: Bool { writer.withLock { $0.lost != nil } }
 
   /// Size of the file with all that lies beside it; 0 in memory.

@@ -80,6 +80,11 @@ extension WriteTransaction {
   /// What the store counts, and the rest where any of it changed.
   func flushMeta() throws(StoreFailure) {
     let kept = counters.kept
+    if counters.own != before.own {
+      try connection.runNoted(
+        "UPDATE meta SET own_lsn = ?, own_opening = ? WHERE one = 1", counters.own.lsn,
+        counters.own.opening)
+    }
     guard changedFacts != nil || kept !== before.kept else {
       return try connection.runNoted(
         """

@@ -136,12 +136,8 @@ package final class WriteTransaction: ReadTransaction {
       return before
     }
     try mustHaveGrown()
+    try settleOwn()
     try flushMeta()
-    if !own.isEmpty {
-      var changes = own
-      try changes.settle(self)
-      own = changes
-    }
     if isRefused { throw .full }
     try connection.run("COMMIT")
     memo?.hold(counters.lsn)
@@ -149,6 +145,16 @@ package final class WriteTransaction: ReadTransaction {
     memo?.inserted = inserted
     endAsItIs()
     return counters
+  }
+
+  private func settleOwn() throws(StoreFailure) {
+    if own.isEmpty { return }
+    var changes = own
+    try changes.settle(self)
+    own = changes
+    if !changes.units.isEmpty {
+      counters.own = OwnStamp(lsn: counters.lsn, opening: counters.opening)
+    }
   }
 
   /// What counts never goes back: numbers, once given, are never given again.

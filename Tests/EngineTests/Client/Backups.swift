@@ -271,6 +271,69 @@ import Testing
     #expect(standing == (isSent ? .done : .unknown))
   }
 
+  /// Protects: what was said in a conversation that only the file of own work had is looked for
+  /// once that is made, and not sent twice.
+  @Test(arguments: [true, false]) func whatWaitedInAnUnmadeConversationIsLookedFor(
+    _ isIdempotent: Bool
+  ) throws {
+    let folder = try TrapsRestart.Folder()
+    let world = try world(Kind(scheme: .times, isIdempotent: isIdempotent), folder)
+    let made = try world.perform(
+      #"{"type":"create_conversation","client_id":"mine","participant_ids":["you"]}"#
+    ).operation
+    let said = try world.say("hello", in: "mine")
+    guard case .path(let path, _, _, _) = world.config.file else { return }
+    let own = try Data(contentsOf: URL(fileURLWithPath: path + "-own"))
+    try goOn(world)
+    #expect(try world.standing(said.operation) == .done)
+    try world.client.disconnected()
+    world.client.close()
+    try FileManager.default.removeItem(atPath: path)
+    try own.write(to: URL(fileURLWithPath: path + "-own"))
+    world.advance(ms: 130_000)
+    world.server.forgetSends()
+    world.client = try Client.open(world.config)
+    try goOn(world)
+    #expect(try world.standing(made) == .unknown)
+    // The user's decision.
+    #expect(try world.client.retry(made))
+    try goOn(world)
+    #expect(try world.standing(made) == .done)
+    let hellos = world.server.conversationIDs.flatMap { world.served(in: $0) }
+    #expect(hellos == ["hello"])
+    let standing = try world.standing(said.operation)
+    #expect(standing == .unknown || standing == .done, "\(standing)")
+  }
+
+  /// Protects: what a new data key finds waiting to be put back is looked for like the rest.
+  @Test(arguments: Kind.all) func aNewDataKeyPutsBackForTheOutbox(_ kind: Kind) throws {
+    let folder = try TrapsRestart.Folder()
+    let disk = FaultVFS()
+    let world = try world(kind, folder, on: disk)
+    guard case .path(let path, _, _, _) = world.config.file else { return }
+    world.client.close()
+    let older = try Data(contentsOf: URL(fileURLWithPath: path))
+    world.client = try Client.open(world.config)
+    let said = try world.say("hello")
+    let own = try Data(contentsOf: URL(fileURLWithPath: path + "-own"))
+    try goOn(world)
+    try world.client.disconnected()
+    world.client.close()
+    try older.write(to: URL(fileURLWithPath: path))
+    try own.write(to: URL(fileURLWithPath: path + "-own"))
+    disk.fillDisk()
+    world.client = try Client.open(world.config)
+    disk.fillDisk(false)
+    let work = try Rekeying(world.client).start(erasing: [])
+    while try !work.step(milliseconds: 0).isDone {}
+    #expect(try world.standing(said.operation) != .inFlight)
+    world.advance(ms: 130_000)
+    world.server.forgetSends()
+    try goOn(world)
+    #expect(world.served() == ["hello"])
+    #expect(try world.standing(said.operation) == .done)
+  }
+
   /// Protects: closing ends a copy: nothing of it is left, and the file can be opened at once.
   @Test func closingEndsIt() throws {
     let folder = try TrapsRestart.Folder()

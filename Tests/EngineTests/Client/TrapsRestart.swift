@@ -35,10 +35,10 @@ import Testing
     var storePath: (path: String, key: HostKey) { (path + "/\(count).tide", key) }
 
     /// The process dies; another one opens what is on the disk.
-    func kill(_ world: World) throws {
+    func kill(_ world: World, keeping ends: [String] = ["", "-wal"]) throws {
       let old = path + "/\(count).tide"
       count += 1
-      for suffix in ["", "-wal"] where FileManager.default.fileExists(atPath: old + suffix) {
+      for suffix in ends where FileManager.default.fileExists(atPath: old + suffix) {
         try FileManager.default.copyItem(
           atPath: old + suffix, toPath: path + "/\(count).tide" + suffix)
       }

@@ -262,7 +262,7 @@ extension LogRows: InspectedLogTable {
   @Test func aFileIsBoundToItsScheme() throws {
     for (kind, others) in [(2, [0, 1]), (0, [2]), (1, [2])] as [(Int64, [Int64])] {
       let fixture = try Fixture(.file, positionKind: kind)
-      #expect(fixture.store.schemaVersion == 16)
+      #expect(fixture.store.schemaVersion == 17)
       fixture.store.close()
       for other in others {
         var config = fixture.config

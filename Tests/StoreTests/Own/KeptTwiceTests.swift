@@ -288,7 +288,10 @@ struct KeptTwiceTests {
       try file.write(contentsOf: [1, 2, 3, 4, 5, 6, 7, 8])
     }
     try file.close()
-    let store = try MessageStore.open(fixture.config)
+    // What could not be compared is not put back before it is healed.
+    let store = try MessageStore.open(fixture.config, isTentative: true)
+    store.accept()
+    #expect(store.lacksOwnWork)
     let found = try store.heal()
     #expect(!found.putBack.isEmpty)
     try expectAll(store)
@@ -390,7 +393,8 @@ struct KeptTwiceTests {
     #expect(try vault.readOwn(key) { contents.take(record: $0) } == .foreign)
     try store.write { tx throws(StoreFailure) in
       try tx.operationTable.setDraft(StoredDraft(body: bytes("newer")), cid)
-      let done = try tx.ownTable.putBack(contents, of: store.binding)
+      let done = try tx.ownTable.putBack(
+        contents, of: store.binding, older: nil)
       #expect(done.count == 4)
       #expect(try tx.operation(clientID: bytes("s1")) == nil)
       #expect(try tx.draft(cid)?.body == bytes("newer"))

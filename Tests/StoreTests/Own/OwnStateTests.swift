@@ -24,7 +24,7 @@ extension MessageStore {
       let found = try vault.readOwn { kept.take(record: $0) }
       try snapshot(connection, counters: writer.counters, failure: { $0 }) {
         rx throws(StoreFailure) in
-        try OwnUnits(rx: rx).each { _ = main.take($0, $1) }
+        try OwnUnits(rx: rx).each { _ = main.take($0, .put($1)) }
       }
       return kept.isSame(as: main) && (found == .current || main.isEmpty)
     }
@@ -263,7 +263,7 @@ struct OwnStateTests {
     try fixture.reopen()
     var units: [[UInt8]] = []
     _ = try store.vault?.readOwn { record in
-      OwnRecord.each(in: record) { _, unit in units.append(unit ?? []) }
+      OwnRecord.each(in: record) { _, change in units.append(change.unit ?? []) }
     }
     #expect(units.contains { text($0)?.contains("other") ?? false })
     #expect(!units.contains { text($0)?.contains("secret") ?? false })

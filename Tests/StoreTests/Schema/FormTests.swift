@@ -16,7 +16,14 @@ struct FormTests {
     return all.filter { $0.hasSuffix(".tide") }.sorted().map { folder.path + "/" + $0 }
   }()
 
-  @Test func theyAreThere() { #expect(Self.files.count >= 6) }
+  @Test func theyAreThere() { #expect(Self.files.count >= 7) }
+
+  /// A file, and what lies beside it of own work.
+  private func copy(_ file: String, to path: String) throws {
+    for end in ["", "-own"] where FileManager.default.fileExists(atPath: file + end) {
+      try FileManager.default.copyItem(atPath: file + end, toPath: path + end)
+    }
+  }
 
   /// What `make_form.py` has put in, as far as the tables say it.
   private func expectAll(_ store: MessageStore, _ note: String) throws {
@@ -47,7 +54,7 @@ struct FormTests {
       for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
         try FileManager.default.removeItem(atPath: folder.path + "/" + name)
       }
-      try FileManager.default.copyItem(atPath: file, toPath: path)
+      try copy(file, to: path)
       let disk = FaultVFS()
       let config = StoreConfig(
         kind: .file(
@@ -82,7 +89,7 @@ struct FormTests {
       return folder.path
     }
     defer { for folder in folders { try? FileManager.default.removeItem(atPath: folder) } }
-    try FileManager.default.copyItem(atPath: file, toPath: folders[0] + "/form.tide")
+    try copy(file, to: folders[0] + "/form.tide")
     func config(_ folder: String, _ disk: FaultVFS?) -> StoreConfig {
       StoreConfig(
         kind: .file(
@@ -106,6 +113,34 @@ struct FormTests {
       for name in try FileManager.default.contentsOfDirectory(atPath: folders[1]) {
         try FileManager.default.removeItem(atPath: folders[1] + "/" + name)
       }
+    }
+  }
+
+  /// Protects: own work of a file that is lost comes back from what an earlier commit kept of it.
+  @Test func earlierOwnWorkIsPutBack() throws {
+    let file = try #require(Self.files.first { $0.hasSuffix("/form-16-own.tide") })
+    let folder = FileManager.default.temporaryDirectory
+      .appendingPathComponent("form-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let path = folder.appendingPathComponent("form.tide").path
+    try FileManager.default.copyItem(atPath: file + "-own", toPath: path + "-own")
+    let config = StoreConfig(
+      kind: .file(
+        path: path, key: HostKey((0..<32).map { UInt8($0) }), create: true, strict: false,
+        baseVFS: nil),
+      account: [], user: bytes("me"))
+    for _ in 0..<2 {
+      let store = try MessageStore.open(config)
+      let work = try store.openWork().filter { !$0.verb.isMark }
+      #expect(work.map(\.verb) == [.sendMessage, .editMessage, .reactMessage])
+      try store.read { rx throws(StoreFailure) in
+        #expect(try rx.pendingMarks(limit: 9).map(\.ids) == [[bytes("m04")]])
+        let other = try rx.conversation(bytes("e"))?.cid ?? 0
+        #expect(try rx.draft(other)?.body == bytes("a draft"))
+      }
+      #expect(try store.isKeptTwice())
+      store.close()
     }
   }
 }

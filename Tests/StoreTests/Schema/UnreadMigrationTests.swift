@@ -48,7 +48,7 @@ import Timeline
     }
     try fixture.reopen()
     let counts = UnreadTests()
-    #expect(fixture.store.schemaVersion == 16)
+    #expect(fixture.store.schemaVersion == 17)
     #expect(
       try counts.unread(fixture, cid) == Unread(count == 7 ? 9 : 2, isExact: false))
     #expect(try counts.unread(fixture, purged) == Unread(5, isExact: false))

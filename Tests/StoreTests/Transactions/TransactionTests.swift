@@ -186,7 +186,7 @@ import Timeline
 
   @Test(
     arguments: [
-      ("PRAGMA user_version = 17", StoreFailure.tooNew),
+      ("PRAGMA user_version = 18", StoreFailure.tooNew),
       ("PRAGMA application_id = 1", StoreFailure.notOurs),
       ("PRAGMA user_version = 0", StoreFailure.damaged),
     ] as [(StaticString, StoreFailure)])
