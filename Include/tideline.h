@@ -2420,8 +2420,8 @@ tl_salvage(const tl_client_config *config, tl_view path, tl_work **out);
     MiB at most, the last one of the pages the log, too, or a thousand rows; other calls go on. Not
     found is an old page that contradicts nothing.
     @param heal Not 0: where anything is found, or a call has answered #TL_E_DAMAGED, the last step
-        writes what it can read over the file, in one long call. All ranges are unverified then,
-        and the messages of a log (#TL_SERVER_LOG) are gone. 0: nothing changes.
+        writes what it can read over the file, in one long call. Ranges of conversations that may
+        have lost something are unverified then. 0: nothing changes.
     @return #TL_E_UNSUPPORTED (in memory; `heal` on a storage), #TL_E_STORAGE. */
 TL_API TL_CHECK tl_status tl_client_check(tl_client *client, int32_t heal, tl_work **out);
 

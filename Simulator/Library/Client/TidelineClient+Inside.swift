@@ -13,7 +13,7 @@ extension TidelineClient {
   package func contradictions() throws -> UInt64 {
     var check = RowCheck()
     while try !client.store.step(&check) {}
-    return check.found
+    return check.found.count
   }
 }
 

@@ -15,10 +15,11 @@ extension Client {
 
   // MARK: Beside damage
 
-  /// Writes what the sound pages of the file say over all of it.
-  @discardableResult func heal() throws(Failure) -> Salvaged {
+  /// Writes what the sound pages of the file say over all of it. Nil: it was not looked for what
+  /// contradicts something.
+  @discardableResult func heal(_ known: Contradictions? = nil) throws(Failure) -> Salvaged {
     try input { engine, now throws(Failure) in
-      let found = try engine.heal()
+      let found = try engine.heal(known)
       core.metDamage.withLock { $0 = false }
       engine.pump(now)
       return found

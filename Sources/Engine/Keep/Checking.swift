@@ -43,16 +43,19 @@ private final class CheckWork: WorkBody {
     try client.ensureOpen()
     guard let check = try unfinished() else { return true }
     var found: FileCheck
+    let concerned: Contradictions
     do throws(StoreFailure) {
       guard let contradictions = try contradictions(check) else { return false }
       found = FileCheck(
-        pages: check.progress.total, damaged: check.damaged, contradictions: contradictions)
+        pages: check.progress.total, damaged: check.damaged,
+        contradictions: contradictions.count)
+      concerned = contradictions
     } catch {
       throw Failure(error)
     }
     let isDamaged = found.damaged > 0 || found.contradictions > 0
     if heals, isDamaged || client.core.metDamage.withLock({ $0 }) {
-      let kept = try client.heal()
+      let kept = try client.heal(isDamaged ? concerned : nil)
       found.isHealed = true
       (found.messages, found.operations) = (kept.messages, kept.operations)
     }
@@ -61,10 +64,10 @@ private final class CheckWork: WorkBody {
   }
 
   /// A slice of the pages, or of the rows where all pages are sound; nil until the end.
-  private func contradictions(_ check: PageCheck) throws(StoreFailure) -> UInt64? {
+  private func contradictions(_ check: PageCheck) throws(StoreFailure) -> Contradictions? {
     guard var rows = state.withLock({ $0.rows }) else {
       guard try client.store.step(check) else { return nil }
-      if check.damaged > 0 { return 0 }
+      if check.damaged > 0 { return Contradictions() }
       state.withLock { $0.rows = RowCheck() }
       return nil
     }
@@ -74,7 +77,7 @@ private final class CheckWork: WorkBody {
       return isDone ? rows.found : nil
     } catch .damaged {
       // Nothing can be read.
-      return rows.found &+ 1
+      return rows.foundAll
     }
   }
 

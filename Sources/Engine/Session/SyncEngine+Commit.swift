@@ -123,9 +123,9 @@ extension SyncEngine {
 
   /// Writes what the sound pages of the file say over all of it. What was lost is a gap, which
   /// syncs fill.
-  @discardableResult func heal() throws(Failure) -> Salvaged {
+  @discardableResult func heal(_ known: Contradictions? = nil) throws(Failure) -> Salvaged {
     let found = try storing { () throws(StoreFailure) in
-      let found = try store.heal()
+      let found = try store.heal(known)
       try recover(putBack: found.putBack)
       outbox.load(
         try store.read { rx throws(StoreFailure) in

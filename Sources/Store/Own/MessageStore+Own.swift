@@ -218,8 +218,9 @@ extension MessageStore {
 
 extension MessageStore {
   /// Reads all sound pages into a new file, and writes that over this one in one transaction. Where
-  /// a row was lost there is a gap, and whoever follows the feed reads anew.
-  package func heal() throws(StoreFailure) -> Salvaged {
+  /// a row was lost there is a gap, and whoever follows the feed reads anew. Nil: it was not looked
+  /// for what contradicts something.
+  package func heal(_ known: Contradictions? = nil) throws(StoreFailure) -> Salvaged {
     guard let vault else { throw .damaged }
     return try gate.enter { () throws(StoreFailure) in
       try writer.withLock { (writer) throws(StoreFailure) in
@@ -228,7 +229,7 @@ extension MessageStore {
         let found: Salvaged
         (found, writer.counters) = try Salvage.heal(
           vault, connection, binding: binding, floor: writer.counters,
-          unread: writer.lost?.contents)
+          known: known, unread: writer.lost?.contents)
         writer.lost = nil
         writer.own = OwnIndex(contentDigest)
         rewriteOwn(connection, &writer)

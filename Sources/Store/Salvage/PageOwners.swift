@@ -20,6 +20,20 @@ struct PageOwners {
     }
   }
 
+  /// A page whose parent is lost is named in the map of pages.
+  mutating func note(parent: Int, of page: Int) {
+    guard parent > 0, parent != page, parents.indices.contains(page),
+      parents.indices.contains(parent)
+    else { return }
+    parents[page] = Int32(truncatingIfNeeded: parent)
+  }
+
+  func parent(of page: Int) -> Int? {
+    parents.indices.contains(page) && parents[page] > 0 ? Int(clamping: parents[page]) : nil
+  }
+
+  func isRoot(_ page: Int) -> Bool { roots[page] != nil }
+
   /// Takes a record of the schema.
   mutating func note(schema values: [StoredValue]) {
     guard values.count == 5, let type = values[0].bytes, let name = values[1].bytes,

@@ -74,6 +74,23 @@ struct TreePage {
     return found
   }
 
+  /// The keys of rows between the pages below, one for each cell.
+  func rowids() -> [Int64?] {
+    cells.map { cell in
+      var place = cell &+ 4
+      return Self.varint(page, &place)
+    }
+  }
+
+  /// The first two values of each cell's record, which lie in the page itself.
+  func leads() -> [[StoredValue]?] {
+    cells.map { cell in
+      var place = cell &+ 4
+      guard Self.varint(page, &place) != nil else { return nil }
+      return Self.values(Array(page[place...]), most: 2)
+    }
+  }
+
   /// The bytes of a record, put together from its page and those that follow it.
   private func payload(
     _ size: Int, at place: Int, _ overflow: (Int) throws(StoreFailure) -> [UInt8]?
@@ -99,7 +116,7 @@ struct TreePage {
     return bytes
   }
 
-  private static func values(_ record: [UInt8]) -> [StoredValue]? {
+  private static func values(_ record: [UInt8], most: Int = .max) -> [StoredValue]? {
     var place = 0
     guard let size = varint(record, &place), size >= place, size <= record.count else {
       return nil
@@ -107,7 +124,7 @@ struct TreePage {
     let head = Int(clamping: size)
     var content = head
     var values: [StoredValue] = []
-    while place < head {
+    while place < head, values.count < most {
       guard let type = varint(record, &place), place <= head else { return nil }
       let size: Int
       switch type {

@@ -2,6 +2,30 @@
 ///
 /// It finds what decrypts and is wrong, as an old page that was put back. Rule protected: a slice
 /// is one committed state, so what is written meanwhile contradicts nothing.
+internal import Base
+
+/// What contradicts something.
+package struct Contradictions: Equatable, Sendable {
+  /// Rows, tables and pieces of work.
+  package var count: UInt64 = 0
+  /// Whose messages are concerned.
+  var conversations: Set<Int64> = []
+  /// It cannot be told whose.
+  var isOfAny = false
+
+  package init() {}
+
+  mutating func note(in cid: Int64) {
+    count &+= 1
+    conversations.insert(cid)
+  }
+
+  mutating func note(isOfAny: Bool) {
+    count &+= 1
+    if isOfAny { self.isOfAny = true }
+  }
+}
+
 package struct RowCheck: Sendable {
   private enum Stage {
     /// All tables but those of messages, by name.
@@ -19,8 +43,7 @@ package struct RowCheck: Sendable {
   private static let rows: Int64 = 1_000
 
   private var stage = Stage.tables(after: [])
-  /// Rows, tables and pieces of work that contradict something.
-  package private(set) var found: UInt64 = 0
+  package private(set) var found = Contradictions()
 
   package init() {}
 
@@ -30,11 +53,18 @@ package struct RowCheck: Sendable {
       try look(try rx.connection)
     } catch .damaged {
       // A page between them; what is below it is not reached.
-      found &+= 1
+      found.note(isOfAny: true)
       skip()
     }
     if case .done = stage { return true }
     return false
+  }
+
+  /// Nothing more can be looked at.
+  package var foundAll: Contradictions {
+    var all = found
+    all.note(isOfAny: true)
+    return all
   }
 
   private mutating func skip() {
@@ -54,7 +84,8 @@ package struct RowCheck: Sendable {
       try lookAtMessages(cid, time, key, connection)
     case .numbers(let last): try lookAtNumbers(after: last, connection)
     case .work:
-      found &+= UInt64(clamping: try connection.number(Queries.workOfNobody) ?? 0)
+      let lost = try connection.number(Queries.workOfNobody) ?? 0
+      for _ in 0..<lost { found.note(isOfAny: false) }
       stage = .done
     case .done: break
     }
@@ -70,13 +101,19 @@ package struct RowCheck: Sendable {
     _ = consume row
     // Before it is looked at: one that fails is not looked at again.
     stage = .tables(after: name)
+    let isOfAny = Self.tablesOfRanges.contains { bytes($0) == name }
     do throws(StoreFailure) {
       let wrong = try connection.number(Queries.tableCheck, name) ?? 0
-      if wrong > 0 { found &+= 1 }
+      if wrong > 0 { found.note(isOfAny: isOfAny) }
     } catch .damaged {
-      found &+= 1
+      found.note(isOfAny: isOfAny)
     }
   }
+
+  /// What says of messages that they are all there.
+  private static let tablesOfRanges: [StaticString] = [
+    "conversation", "meta", "quarantine", "log_fact", "log_range", "log_token",
+  ]
 
   private mutating func lookAtMessages(
     _ cid: Int64, _ time: Int64, _ key: [UInt8], _ connection: Connection
@@ -84,7 +121,7 @@ package struct RowCheck: Sendable {
     let row = try connection.statement(Queries.messagesToCheck, cid, time, key, Self.rows)
     var (next, count) = (stage, 0 as Int64)
     while try row.step() {
-      if row.int(3) == 0 { found &+= 1 }
+      if row.int(3) == 0 { found.note(in: row.int(0)) }
       next = .messages(cid: row.int(0), time: row.int(1), key: row.bytes(2))
       count &+= 1
     }
@@ -98,7 +135,7 @@ package struct RowCheck: Sendable {
     let row = try connection.statement(Queries.numbersToCheck, last, Self.rows)
     var (next, count) = (last, 0 as Int64)
     while try row.step() {
-      if row.int(1) == 0 { found &+= 1 }
+      if row.int(1) == 0 { found.note(in: row.int(2)) }
       next = row.int(0)
       count &+= 1
     }
@@ -133,7 +170,7 @@ extension Queries {
   /// The plus keeps the look-up from the index that is being checked.
   fileprivate static let numbersToCheck: StaticString = """
     SELECT i.number, EXISTS (SELECT 1 FROM message AS m
-      WHERE m.cid = i.cid AND m.time = i.time AND m.key = i.key AND +m.number = i.number)
+      WHERE m.cid = i.cid AND m.time = i.time AND m.key = i.key AND +m.number = i.number), i.cid
     FROM message AS i INDEXED BY message_number WHERE i.number > ? ORDER BY i.number LIMIT ?
     """
 

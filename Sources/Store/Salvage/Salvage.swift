@@ -1,9 +1,9 @@
 /// What the sound pages of a file say, read without its indexes and written into a new one.
 ///
 /// Rule protected: every row on a sound page is saved: what only this device has, and messages.
-/// Nothing is called complete in the new file: no range is kept, so where a row is lost there is a
-/// gap, as everywhere else, until the server has shown it. Two pages may say what cannot be
-/// together, where an older one was put back; the later row stays.
+/// Where a row may be lost nothing is called complete, so there is a gap, as everywhere else, until
+/// the server has shown it. Two pages may say what cannot be together, where an older one was put
+/// back; the later row stays, and nothing is called complete of its conversation.
 internal import Base
 internal import Vault
 
@@ -24,6 +24,8 @@ struct SalvageOrder {
   let own: OwnContents
   /// No number of the new file is below these.
   var floor = Counters()
+  /// What contradicts something; nil where it was not looked for.
+  var known: Contradictions?
   /// A file without this commit is refused.
   var least: UInt64 = 0
   /// A page that the disk cannot read is lost like one that does not open.
@@ -44,12 +46,15 @@ final class Salvage {
   private static let conversationIndex = bytes("sqlite_autoindex_conversation_1")
 
   private let pages: PageReader
-  private let connection: Connection
+  let connection: Connection
   private let order: SalvageOrder
   private let tables: [SalvageTable]
   private var owners: PageOwners
   private var stage = Stage.owners(1)
   private var isCurrent = true
+  private var hasMeta = false
+  private var lostPages: [Int] = []
+  var loss = SalvageLoss()
   /// Ids of conversations, from the index, for rows that are lost.
   private var names: [(name: [UInt8], cid: Int64)] = []
   /// What the file had of own work.
@@ -91,7 +96,10 @@ final class Salvage {
       let end = Swift.min(first &+ Self.stepPages, pages.count &+ 1)
       for number in first..<end { try noteOwner(number) }
       stage = end > pages.count ? .rows(1) : .owners(end)
-      if case .rows = stage { try connection.run("BEGIN") }
+      if case .rows = stage {
+        try findLoss()
+        try connection.run("BEGIN")
+      }
     case .rows(let first):
       let end = Swift.min(first &+ Self.stepPages, pages.count &+ 1)
       for number in first..<end { try takeRows(number) }
@@ -139,6 +147,7 @@ final class Salvage {
     if number > 1, Self.isPointerMap(number) { return }
     guard let text = try page(number) else {
       found.lostPages &+= 1
+      lostPages.append(number)
       return
     }
     if number == 1 {
@@ -151,6 +160,76 @@ final class Salvage {
     for record in try records(tree, of: number) where record.values.count == 5 {
       owners.note(schema: record.values)
     }
+  }
+
+  /// What the lost pages had, and what else is known to be wrong.
+  private func findLoss() throws(StoreFailure) {
+    // Frames of the log say of which page they are, and a lost one does not.
+    loss.isOfAny = pages.lostFrames > 0 || order.known?.isOfAny ?? false || !isCurrent
+    // Something was met, and nobody knows what. Pages of a file that does not open may be those of
+    // two states.
+    if order.known == nil, lostPages.isEmpty || order.skipsUnreadable { loss.isOfAny = true }
+    for cid in order.known?.conversations ?? [] { loss.note(in: cid) }
+    for page in lostPages where !loss.isOfAny {
+      guard try findParents(of: page) else { continue }
+      guard let owner = owners.owner(of: page) else {
+        loss.isOfAny = true
+        return
+      }
+      let role = SalvageRole(of: owner)
+      if case .nothing = role { continue }
+      if case .general = role {
+        loss.isOfAny = true
+        return
+      }
+      let (low, high) = try bounds(of: page)
+      if case .rows = role, isLog {
+        loss.note(rowsFrom: low, to: high)
+      } else {
+        loss.note(from: low, to: high)
+      }
+    }
+  }
+
+  /// Finds the way up from a lost page; false for one that was free.
+  private func findParents(of page: Int) throws(StoreFailure) -> Bool {
+    var page = page
+    for _ in 0..<32 where !owners.isRoot(page) {
+      if let next = owners.parent(of: page) {
+        page = next
+        continue
+      }
+      let place = PageUse.place(of: page, usableBytes: Self.usableBytes)
+      guard page > 2, place.map <= pages.count, let map = try self.page(place.map),
+        let use = PageUse(map, at: place.offset)
+      else { return true }
+      switch use {
+      case .free: return false
+      case .root: return true
+      case .of(let next):
+        owners.note(parent: next, of: page)
+        page = next
+      }
+    }
+    return true
+  }
+
+  /// Between which rows those of a page are.
+  private func bounds(of page: Int) throws(StoreFailure) -> (low: PageKey, high: PageKey) {
+    var (low, high): (PageKey?, PageKey?) = (nil, nil)
+    var page = page
+    for _ in 0..<32 where low == nil || high == nil {
+      guard !owners.isRoot(page), let parent = owners.parent(of: page) else { break }
+      if let text = try self.page(parent), let tree = TreePage(text, number: parent),
+        let index = tree.children.firstIndex(of: page)
+      {
+        let keys = tree.keys()
+        if index > 0, low == nil { low = keys[index &- 1] }
+        if index < keys.count, high == nil { high = keys[index] }
+      }
+      page = parent
+    }
+    return (low ?? .least, high ?? .greatest)
   }
 
   private func takeRows(_ number: Int) throws(StoreFailure) {
@@ -190,13 +269,19 @@ final class Salvage {
   }
 
   private func put(_ row: [StoredValue], _ table: SalvageTable) throws(StoreFailure) {
-    let isMessage = table.isIndex && table.rival != nil
-    // Places of a log are given anew.
-    if isMessage, binding.positionKind == LogTables.positionKind { return }
-    if table.name == bytes("meta") { try check(row, table) }
-    guard try table.put(row, into: connection) else { return }
-    if isMessage { found.messages &+= 1 }
-    if table.name == bytes("operation") { found.operations &+= 1 }
+    if table.name == bytes("meta") {
+      try check(row, table)
+      hasMeta = true
+    }
+    let isAlone = try table.put(row, into: connection)
+    guard !isAlone, let cid = table.conversation(of: row) else { return }
+    // Of two that cannot be together one is of another state, and so is its page.
+    loss.note(in: cid)
+    guard table.isIndex, table.rival != nil, let number = table.place(of: "number"),
+      let rival = row[number].int
+    else { return }
+    let other = try connection.number("SELECT cid FROM message WHERE number = ?", rival)
+    if let other { loss.note(in: other) }
   }
 
   private func check(_ row: [StoredValue], _ table: SalvageTable) throws(StoreFailure) {
@@ -230,6 +315,7 @@ final class Salvage {
     }
     try dropNameless()
     try settleMeta()
+    if !hasMeta || !isCurrent { loss.isOfAny = true }
     try settleConversations()
     try settleFlags()
     try connection.run("COMMIT")
@@ -241,15 +327,16 @@ final class Salvage {
     if owners.has("room_state") { try RoomTables(connection: connection).create() }
     try connection.run("COMMIT")
     try putBack()
+    func count(_ text: StaticString) throws(StoreFailure) -> UInt64 {
+      UInt64(clamping: try connection.number(text) ?? 0)
+    }
+    found.messages = try count("SELECT count(*) FROM message")
+    found.operations = try count("SELECT count(*) FROM operation")
   }
 
   /// Which conversation these rows are of is lost. A new conversation would get its number, and
   /// what waits would be sent there.
   private func dropNameless() throws(StoreFailure) {
-    func drop(_ text: StaticString) throws(StoreFailure) -> UInt64 {
-      try connection.run(text)
-      return UInt64(clamping: connection.changes)
-    }
     // Which id one has that the server does not know is also in the operation that makes it.
     try connection.run(
       """
@@ -257,28 +344,33 @@ final class Salvage {
       SELECT cid, client_id, 1 FROM operation WHERE verb = 11 /* createConversation */
         AND state != 4 AND client_id IS NOT NULL AND cid NOT IN (SELECT cid FROM conversation)
       """)
-    found.messages &-= try drop(
-      "DELETE FROM message WHERE cid NOT IN (SELECT cid FROM conversation)")
-    found.operations &-= try drop(
+    try connection.run("DELETE FROM message WHERE cid NOT IN (SELECT cid FROM conversation)")
+    try connection.run(
       "DELETE FROM operation WHERE cid != 0 AND cid NOT IN (SELECT cid FROM conversation)")
-    _ = try drop("DELETE FROM draft WHERE cid NOT IN (SELECT cid FROM conversation)")
-    _ = try drop("DELETE FROM offered WHERE cid NOT IN (SELECT cid FROM conversation)")
-    _ = try drop("DELETE FROM forgotten WHERE cid NOT IN (SELECT cid FROM conversation)")
-    _ = try drop("DELETE FROM alias WHERE cid NOT IN (SELECT cid FROM conversation)")
-    if connection.hasTable("log_fact") {
-      _ = try drop("DELETE FROM log_fact WHERE cid NOT IN (SELECT cid FROM conversation)")
-    }
+    try connection.run("DELETE FROM draft WHERE cid NOT IN (SELECT cid FROM conversation)")
+    try connection.run("DELETE FROM offered WHERE cid NOT IN (SELECT cid FROM conversation)")
+    try connection.run("DELETE FROM forgotten WHERE cid NOT IN (SELECT cid FROM conversation)")
+    try connection.run("DELETE FROM alias WHERE cid NOT IN (SELECT cid FROM conversation)")
+    try connection.run("DELETE FROM span WHERE cid NOT IN (SELECT cid FROM conversation)")
+    try connection.run("DELETE FROM tombstone WHERE cid NOT IN (SELECT cid FROM conversation)")
+    try connection.run("DELETE FROM quarantine WHERE cid NOT IN (SELECT cid FROM conversation)")
+    guard isLog else { return }
+    try connection.run("DELETE FROM entry WHERE cid NOT IN (SELECT cid FROM conversation)")
+    try connection.run("DELETE FROM log_range WHERE cid NOT IN (SELECT cid FROM conversation)")
+    try connection.run("DELETE FROM log_token WHERE cid NOT IN (SELECT cid FROM conversation)")
+    try connection.run("DELETE FROM log_fact WHERE cid NOT IN (SELECT cid FROM conversation)")
   }
 
-  private var binding: Schema.Binding { order.binding }
+  var binding: Schema.Binding { order.binding }
+  var isLog: Bool { binding.positionKind == LogTables.positionKind }
 
   private func putBack() throws(StoreFailure) {
-    let meta = try Schema.prepare(connection, binding: binding)
+    var counters = try Schema.prepare(connection, binding: binding).counters
+    if isLog { counters = try cutSpans(counters) }
     found.putBack = try MessageStore.putBack(
-      order.own, older: order.own.isAsNew(as: stamp) ? last : nil, into: connection,
-      meta.counters, binding)
+      order.own, older: order.own.isAsNew(as: stamp) ? last : nil, into: connection, counters,
+      binding)
     connection.rollBack()
-    found.operations &+= UInt64(clamping: found.putBack.count)
     // What it was to follow is lost.
     try connection.run(
       """
@@ -320,21 +412,6 @@ final class Salvage {
       """)
     if isCurrent { try Schema.settleKept(connection) }
     try connection.execute("UPDATE meta SET kept_state = x'' WHERE one = 1")
-  }
-
-  private func settleConversations() throws(StoreFailure) {
-    try connection.execute(
-      """
-      UPDATE conversation SET fetch_us = NULL, fetch_text = NULL,
-        deletions_us = NULL, deletions_text = NULL, marks_us = NULL, marks_text = NULL,
-        top_time = NULL, top_id = NULL, lowest_since_us = NULL, total_count = NULL,
-        audited_total = NULL, audited_count = NULL, server_unread = NULL, made_us = NULL,
-        message_count = (SELECT count(*) FROM message WHERE message.cid = conversation.cid),
-        unread_count = (SELECT count(*) FROM message WHERE message.cid = conversation.cid
-          AND flags & 3499 /* RowFlags.uncounted */ = 0
-          AND (read_time IS NULL OR (time, key) > (read_time, read_id)));
-      """)
-    if binding.positionKind == LogTables.positionKind { try LogTables.renew(connection) }
   }
 
   /// What operations lay over rows goes where they are lost.

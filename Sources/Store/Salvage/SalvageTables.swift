@@ -78,7 +78,17 @@ struct SalvageTable {
     return row
   }
 
-  /// Puts a row in; false where another one stays.
+  /// The conversation that a row is of; nil for a table whose rows say nothing of what is complete.
+  func conversation(of row: [StoredValue]) -> Int64? {
+    Self.ofConversations.contains { bytes($0) == name }
+      ? place(of: "cid").flatMap { row[$0].int } : nil
+  }
+
+  private static let ofConversations: [StaticString] = [
+    "message", "conversation", "span", "tombstone", "quarantine", "entry", "log_range", "log_fact",
+  ]
+
+  /// Puts a row in; false where another one was in its way, of which the later one stays.
   func put(_ row: [StoredValue], into connection: Connection) throws(StoreFailure) -> Bool {
     try run(insert, row, connection)
     if connection.changes > 0 { return true }
@@ -86,7 +96,7 @@ struct SalvageTable {
       let newest = try newest(rival, row, connection), newest < lsn
     else { return false }
     try run(replace, row, connection)
-    return connection.changes > 0
+    return false
   }
 
   private func run(
@@ -127,7 +137,7 @@ extension SalvageTable {
         "message",
         insert: """
           INSERT OR IGNORE INTO message VALUES
-            (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
           """,
         replace: """
           INSERT OR REPLACE INTO message VALUES
@@ -177,16 +187,47 @@ extension SalvageTable {
         "meta",
         insert: """
           INSERT OR REPLACE INTO meta VALUES
-            (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
           """,
         replace: "SELECT 1", in: connection),
     ]
-    if connection.hasTable("log_fact") {
-      tables.append(
-        try SalvageTable(
-          "log_fact", insert: "INSERT OR IGNORE INTO log_fact VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-          replace: "SELECT 1", isDistinct: false, in: connection))
-    }
+    tables.append(contentsOf: try cache(connection))
+    if connection.hasTable("log_fact") { tables.append(contentsOf: try log(connection)) }
     return tables
+  }
+
+  /// What the server said beside messages, which keeps ranges verified.
+  private static func cache(_ connection: Connection) throws(StoreFailure) -> [SalvageTable] {
+    [
+      try SalvageTable(
+        "span", insert: "INSERT OR IGNORE INTO span VALUES (?, ?, ?, ?, ?, ?)",
+        replace: "SELECT 1", isIndex: true, isDistinct: false, in: connection),
+      try SalvageTable(
+        "tombstone", insert: "INSERT OR IGNORE INTO tombstone VALUES (?, ?, ?, ?)",
+        replace: "SELECT 1", isIndex: true, isDistinct: false, in: connection),
+      try SalvageTable(
+        "quarantine",
+        insert: "INSERT OR IGNORE INTO quarantine VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        replace: "SELECT 1", isDistinct: false, in: connection),
+    ]
+  }
+
+  private static func log(_ connection: Connection) throws(StoreFailure) -> [SalvageTable] {
+    [
+      try SalvageTable(
+        "log_fact", insert: "INSERT OR IGNORE INTO log_fact VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        replace: "SELECT 1", isDistinct: false, in: connection),
+      try SalvageTable(
+        "entry",
+        insert: "INSERT OR IGNORE INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        replace: "SELECT 1", isIndex: true, isDistinct: false, in: connection),
+      try SalvageTable(
+        "log_range",
+        insert: "INSERT OR IGNORE INTO log_range VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        replace: "SELECT 1", isIndex: true, isDistinct: false, in: connection),
+      try SalvageTable(
+        "log_token", insert: "INSERT OR IGNORE INTO log_token VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        replace: "SELECT 1", isIndex: true, isDistinct: false, in: connection),
+    ]
   }
 }

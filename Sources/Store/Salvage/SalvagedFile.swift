@@ -105,7 +105,7 @@ extension Salvage {
   /// Writes what is left of an open file over it; what the store counts from then on.
   static func heal(
     _ vault: Vault, _ connection: Connection, binding: Schema.Binding, floor: Counters,
-    unread: OwnContents?
+    known: Contradictions?, unread: OwnContents?
   ) throws(StoreFailure) -> (Salvaged, Counters) {
     let fresh: FreshFile
     let target: Connection
@@ -129,7 +129,7 @@ extension Salvage {
       fresh.end()
     }
     target.members = connection.members
-    let order = SalvageOrder(binding: binding, own: own, floor: floor)
+    let order = SalvageOrder(binding: binding, own: own, floor: floor, known: known)
     let salvage = try Salvage(pages, into: target, order)
     while try !salvage.step() {}
     try connection.replaceAll(with: target, in: vault)

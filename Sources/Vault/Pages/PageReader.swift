@@ -17,7 +17,7 @@ package final class PageReader {
   /// Pages of the database, also those that are missing.
   package private(set) var count = 0
   /// Frames that the last commit of an open file needs and that do not open.
-  private(set) var lostFrames: Int64 = 0
+  package private(set) var lostFrames: Int64 = 0
 
   init(_ core: VaultCore, logPath: String, readsOnly: Bool = false) throws(VaultFailure) {
     self.core = core

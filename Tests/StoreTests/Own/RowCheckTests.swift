@@ -12,7 +12,7 @@ struct RowCheckTests {
     var steps = 0
     while try !fixture.read({ rx throws(StoreFailure) in try check.step(rx) }) { steps += 1 }
     #expect(steps < 1_000)
-    return check.found
+    return check.found.count
   }
 
   /// Three slices of messages, a send and a draft.
