@@ -306,12 +306,13 @@ class Check(unittest.TestCase):
             work, number = client.check(heal=True), 3_000
             while not work.step(0).is_done:
                 imported(client, f"new {number}", range(number, number + 40))
-                client.drop("c", f"m{number - 2_000:06}")
+                client.drop("c", f"m{1_000 + (number - 3_000) // 40:06}")
                 client.send("c", f"also {number}")
                 number += 40
             found = work.checked()
             self.assertEqual((found.damaged, found.contradictions, found.is_healed), (0, 0, False))
             self.assertGreater(number, 3_200)
+            self.assertLess(number, 8_000)
 
     def test_damaged_pages_are_counted_and_healed(self):
         sent, before = self.filled()

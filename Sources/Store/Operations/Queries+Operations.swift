@@ -73,6 +73,8 @@ extension Queries {
     """
 
   static let drafts: StaticString = "SELECT cid FROM draft ORDER BY cid"
+  static let draftsFrom: StaticString =
+    "SELECT cid FROM draft WHERE cid > ? ORDER BY cid LIMIT ?"
 
   static let operationsOn: StaticString = """
     SELECT seq, verb, cid, target, state, number, flags, client_id, depends, waits, reply_to,

@@ -207,6 +207,21 @@ extension MessageStore {
     rewriteOwn(connection, &writer)
   }
 
+  /// Compares a slice of own work with what was kept twice. What lies beside the file and could not
+  /// be put back is told at the opening.
+  func step(_ walk: OwnWalk, of check: inout RowCheck) throws(StoreFailure) -> Bool {
+    let (differing, next) = try writer.withLock {
+      (writer) throws(StoreFailure) -> (UInt64, OwnWalk?) in
+      let connection = try awake(&writer)
+      guard let own = writer.own, writer.lost == nil else { return (0, nil) }
+      return try snapshot(connection, counters: writer.counters, failure: Self.asItIs) {
+        rx throws(StoreFailure) in
+        try walk.step(rx, own, newest: writer.counters.lastOperation)
+      }
+    }
+    return check.took(next, differing: differing)
+  }
+
   /// The file ends, and where it has no own work, what lies beside it does.
   func endOwn() {
     let isEmpty = writer.withLock { $0.lost == nil && $0.own?.isEmpty ?? false }

@@ -69,6 +69,7 @@ struct OwnIndex: Sendable {
   }
 
   var isEmpty: Bool { entries.isEmpty }
+  var count: Int { entries.count }
   /// Whether it has what was changed or removed since.
   var hasDead: Bool { deadBytes > 0 }
   /// Making it anew costs less than what it wastes.
@@ -90,6 +91,11 @@ struct OwnIndex: Sendable {
     OwnRecord.each(in: record) { key, change in
       if key.kind == .commit { past.take(unit: change.unit) } else { _ = take(key, change) }
     }
+  }
+
+  /// Whether it has this of a unit.
+  func has(_ key: OwnKey, as unit: [UInt8]) -> Bool {
+    entries[key]?.digest == digest(OwnUnit.content(of: unit))
   }
 
   func isSame(as other: OwnIndex) -> Bool {

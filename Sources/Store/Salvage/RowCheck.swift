@@ -3,6 +3,8 @@
 /// It finds what decrypts and is wrong, as an old page that was put back. Rule protected: a slice
 /// is one committed state, so what is written meanwhile contradicts nothing.
 internal import Base
+internal import Timeline
+internal import Vault
 
 /// What contradicts something.
 package struct Contradictions: Equatable, Sendable {
@@ -28,14 +30,18 @@ package struct Contradictions: Equatable, Sendable {
 
 package struct RowCheck: Sendable {
   private enum Stage {
-    /// All tables but those of messages, by name.
+    /// Tables that are small, by name.
     case tables(after: [UInt8])
+    /// Those that may be large, in their order, behind a key.
+    case keys(Int, after: TableKey?)
     /// Messages behind a place.
     case messages(cid: Int64, time: Int64, key: [UInt8])
     /// What the index of numbers has behind one.
     case numbers(after: Int64)
-    /// Operations and drafts of conversations that are not there.
+    /// Operations and drafts of conversations that are not there, and counts without rows.
     case work
+    /// Operations, marks and drafts against the file of own work.
+    case own(OwnWalk)
     case done
   }
 
@@ -43,14 +49,18 @@ package struct RowCheck: Sendable {
   private static let rows: Int64 = 1_000
 
   private var stage = Stage.tables(after: [])
+  private var counting: RowCount?
   package private(set) var found = Contradictions()
 
   package init() {}
 
+  /// It is to be asked with the writer's connection.
+  var walk: OwnWalk? { if case .own(let walk) = stage { walk } else { nil } }
+
   /// Looks at a slice; true when all was looked at.
   package mutating func step(_ rx: ReadTransaction) throws(StoreFailure) -> Bool {
     do throws(StoreFailure) {
-      try look(try rx.connection)
+      try look(rx)
     } catch .damaged {
       // A page between them; what is below it is not reached.
       found.note(isOfAny: true)
@@ -67,27 +77,45 @@ package struct RowCheck: Sendable {
     return all
   }
 
+  /// Takes a slice of own work; true when all was looked at.
+  mutating func took(_ walk: OwnWalk?, differing: UInt64) -> Bool {
+    for _ in 0..<differing { found.note(isOfAny: false) }
+    guard let walk else {
+      stage = .done
+      return true
+    }
+    stage = .own(walk)
+    return false
+  }
+
   private mutating func skip() {
+    counting = nil
     stage =
       switch stage {
-      case .tables: .messages(cid: .min, time: .min, key: [])
+      case .tables: .keys(0, after: nil)
+      case .keys(let table, _):
+        table &+ 1 < KeyedTable.all.count
+          ? .keys(table &+ 1, after: nil) : .messages(cid: .min, time: .min, key: [])
       case .messages: .numbers(after: .min)
       case .numbers: .work
-      case .work, .done: .done
+      case .work: .own(OwnWalk())
+      case .own, .done: .done
       }
   }
 
-  private mutating func look(_ connection: Connection) throws(StoreFailure) {
+  private mutating func look(_ rx: ReadTransaction) throws(StoreFailure) {
+    let connection = try rx.connection
     switch stage {
     case .tables(let last): try lookAtTable(after: last, connection)
-    case .messages(let cid, let time, let key):
-      try lookAtMessages(cid, time, key, connection)
+    case .keys(let table, let last): try lookAtKeys(KeyedTable.all[table], after: last, rx)
+    case .messages(let cid, let time, let key): try lookAtMessages(cid, time, key, rx)
     case .numbers(let last): try lookAtNumbers(after: last, connection)
     case .work:
       let lost = try connection.number(Queries.workOfNobody) ?? 0
       for _ in 0..<lost { found.note(isOfAny: false) }
-      stage = .done
-    case .done: break
+      try lookAtEmpty(rx)
+      skip()
+    case .own, .done: break
     }
   }
 
@@ -115,18 +143,60 @@ package struct RowCheck: Sendable {
     "conversation", "meta", "quarantine", "log_fact", "log_range", "log_token",
   ]
 
-  private mutating func lookAtMessages(
-    _ cid: Int64, _ time: Int64, _ key: [UInt8], _ connection: Connection
+  /// A page of another state has keys that do not belong where it is.
+  private mutating func lookAtKeys(
+    _ table: KeyedTable, after last: TableKey?, _ rx: ReadTransaction
   ) throws(StoreFailure) {
-    let row = try connection.statement(Queries.messagesToCheck, cid, time, key, Self.rows)
-    var (next, count) = (stage, 0 as Int64)
+    let connection = try rx.connection
+    if let name = table.onlyIn, !connection.hasTable(name) { return skip() }
+    let from = last ?? TableKey(first: .min, second: .min, rest: [])
+    let row = try connection.statement(table.next, from.first, from.second, from.rest, Self.rows)
+    var (next, count) = (last, 0 as Int64)
     while try row.step() {
-      if row.int(3) == 0 { found.note(in: row.int(0)) }
-      next = .messages(cid: row.int(0), time: row.int(1), key: row.bytes(2))
+      let key = TableKey(first: row.int(0), second: row.int(1), rest: row.bytes(2))
+      if let next, !(next < key) {
+        for cid in [next, key].map({ table.isByConversation ? $0.first : 0 }) where cid != 0 {
+          found.conversations.insert(cid)
+        }
+        found.note(isOfAny: false)
+        // What follows may lead in a ring.
+        return skip()
+      }
+      next = key
       count &+= 1
     }
+    guard count == Self.rows, let next else { return skip() }
+    if case .keys(let table, _) = stage { stage = .keys(table, after: next) }
+  }
+
+  private mutating func lookAtMessages(
+    _ cid: Int64, _ time: Int64, _ key: [UInt8], _ rx: ReadTransaction
+  ) throws(StoreFailure) {
+    let row = try rx.connection.statement(Queries.messagesToCheck, cid, time, key, Self.rows)
+    if counting?.lsn != rx.lsn { counting?.isOfOneState = false }
+    var (next, count) = (stage, 0 as Int64)
+    var ended: [RowCount] = []
+    while try row.step() {
+      let cid = row.int(0)
+      if row.int(3) == 0 { found.note(in: cid) }
+      if counting?.cid != cid {
+        if let counting { ended.append(counting) }
+        counting = RowCount(cid: cid, lsn: rx.lsn)
+      }
+      counting?.rows &+= 1
+      next = .messages(cid: cid, time: row.int(1), key: row.bytes(2))
+      count &+= 1
+    }
+    _ = consume row
     stage = next
-    if count < Self.rows { skip() }
+    if count < Self.rows {
+      if let counting { ended.append(counting) }
+      skip()
+    }
+    for one in ended where one.isOfOneState {
+      guard try rx.conversation(cid: one.cid) != nil else { continue }
+      if try rx.count(one.cid, from: .min, to: .max) != one.rows { found.note(in: one.cid) }
+    }
   }
 
   private mutating func lookAtNumbers(
@@ -142,14 +212,86 @@ package struct RowCheck: Sendable {
     stage = .numbers(after: next)
     if count < Self.rows { skip() }
   }
+
+  /// Conversations that count rows and have none.
+  private mutating func lookAtEmpty(_ rx: ReadTransaction) throws(StoreFailure) {
+    var empty: [Int64] = []
+    do {
+      let row = try rx.connection.statement(Queries.countedAndEmpty)
+      while try row.step() { empty.append(row.int(0)) }
+    }
+    // What the last one counts may be in the row of meta.
+    if let cid = try rx.kept()?.record.cid,
+      try rx.connection.number("SELECT 1 FROM message WHERE cid = ? LIMIT 1", cid) == nil,
+      !empty.contains(cid)
+    {
+      empty.append(cid)
+    }
+    for cid in empty where try rx.count(cid, from: .min, to: .max) != 0 { found.note(in: cid) }
+  }
+}
+
+/// How many rows of a conversation were seen.
+private struct RowCount: Sendable {
+  let cid: Int64
+  let lsn: UInt64
+  var rows = 0
+  /// Nothing was written since the first one.
+  var isOfOneState = true
+}
+
+/// Where a walk over a table is.
+struct TableKey: Comparable, Sendable {
+  var first: Int64
+  var second: Int64
+  var rest: [UInt8]
+
+  static func < (a: TableKey, b: TableKey) -> Bool {
+    if a.first != b.first { return a.first < b.first }
+    if a.second != b.second { return a.second < b.second }
+    return a.rest.lexicographicallyPrecedes(b.rest)
+  }
+}
+
+/// A table that may have very many rows, whose keys are looked at in slices.
+private struct KeyedTable {
+  let next: StaticString
+  var isByConversation = true
+  var onlyIn: StaticString?
+
+  static let all: [KeyedTable] = [
+    KeyedTable(
+      next: """
+        SELECT kind, cid, id FROM entity WHERE (kind, cid, id) > (?, ?, ?)
+        ORDER BY kind, cid, id LIMIT ?
+        """,
+      isByConversation: false),
+    KeyedTable(
+      next: "SELECT last, 0, x'' FROM change WHERE last > ?1 ORDER BY last LIMIT ?4",
+      isByConversation: false),
+    KeyedTable(
+      next: "SELECT seq, 0, x'' FROM trace WHERE seq > ?1 ORDER BY seq LIMIT ?4",
+      isByConversation: false, onlyIn: "trace"),
+    KeyedTable(
+      next: """
+        SELECT cid, 0, id FROM tombstone WHERE (cid, id) > (?1, ?3)
+        ORDER BY cid, id LIMIT ?4
+        """),
+    KeyedTable(
+      next: """
+        SELECT cid, place, x'' FROM entry WHERE (cid, place) > (?1, ?2)
+        ORDER BY cid, place LIMIT ?4
+        """,
+      onlyIn: "entry"),
+  ]
 }
 
 extension Queries {
-  /// Those of words check themselves. Tombstones and entries of a log may be many.
+  /// Those of words check themselves. The others are walked over, since they may have many rows.
   fileprivate static let tableToCheck: StaticString = """
     SELECT name FROM sqlite_schema WHERE type = 'table' AND name > ?
-      AND name NOT IN ('message', 'tombstone', 'entry') AND name NOT LIKE 'search%'
-      AND name NOT LIKE 'sqlite%'
+      AND name NOT IN ('message', 'tombstone', 'entry', 'entity', 'change', 'trace')
+      AND name NOT LIKE 'search%' AND name NOT LIKE 'sqlite%'
     ORDER BY name LIMIT 1
     """
 
@@ -178,5 +320,10 @@ extension Queries {
     SELECT (SELECT count(*) FROM operation
         WHERE cid != 0 AND verb >= 10 AND cid NOT IN (SELECT cid FROM conversation))
       + (SELECT count(*) FROM draft WHERE cid NOT IN (SELECT cid FROM conversation))
+    """
+
+  fileprivate static let countedAndEmpty: StaticString = """
+    SELECT cid FROM conversation AS c WHERE message_count != 0
+      AND NOT EXISTS (SELECT 1 FROM message AS m WHERE m.cid = c.cid)
     """
 }

@@ -173,7 +173,8 @@ extension MessageStore {
 
   /// Looks at a slice of the rows, beside writes; true when all were looked at.
   package func step(_ check: inout RowCheck) throws(StoreFailure) -> Bool {
-    try readBeside(
+    if let walk = check.walk { return try step(walk, of: &check) }
+    return try readBeside(
       failure: { $0 }, { rx throws(StoreFailure) in try check.step(rx) })
   }
 

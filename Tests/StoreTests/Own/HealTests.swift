@@ -111,6 +111,24 @@ struct HealTests {
     #expect(check.found.count == 0)
   }
 
+  /// Protects: a heal of contradictions leaves verified what they do not concern.
+  @Test func aContradictionConcernsItsRoom() throws {
+    let (third, seventh) = (try cid(3), try cid(7))
+    try fixture.write { tx throws(StoreFailure) in
+      try tx.connection.run(
+        "UPDATE conversation SET message_count = message_count + 9 WHERE cid = ?", third)
+      try tx.connection.run("DELETE FROM message WHERE cid = ? AND time = 50", seventh)
+    }
+    try fixture.reopen()
+    var check = RowCheck()
+    while try !store.step(&check) {}
+    #expect(check.found.count == 2)
+    _ = try store.heal(check.found)
+    let (whole, rows) = try state()
+    #expect(whole == (0..<Self.rooms).filter { $0 != 3 && $0 != 7 })
+    #expect(rows[7] == 199)
+  }
+
   /// Protects: what was met and not found concerns all.
   @Test func whatIsNotKnownConcernsAll() throws {
     _ = try store.heal()
