@@ -65,7 +65,7 @@ extension Reading {
       let bits = RowAnnotator.bits(
         isAboveMarker: last.marker.map { $0 < last.position } ?? true,
         isVerified: last.isVerified,
-        isStale: isForgotten || !fresh[last.cid].holds(last.position))
+        isStale: isForgotten || !fresh(last.cid).holds(last.position))
       page.rows[last.row].last = message
       unsafe found.page.withRows { rows in
         unsafe mark(&rows[message], RowAnnotator.flags(rows[message].rowFlags, bits))
