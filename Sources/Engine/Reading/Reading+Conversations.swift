@@ -21,12 +21,9 @@ extension Reading {
       for (index, cid) in cids.enumerated() {
         var row = ConversationRow()
         row.number = UInt64(clamping: cid)
-        if let record = try rx.conversation(cid: cid) {
-          let entry = try rx.entry(record)
-          if entry.summary.isListed || isNamed {
-            fill(&row, entry: entry, typing: typing[record.id] ?? [], arena: &page.bytes)
-            if let last = Last(entry, row: index) { lasts.append(last) }
-          }
+        if let entry = try rx.entry(cid: cid), entry.summary.isListed || isNamed {
+          fill(&row, entry: entry, typing: typing[entry.summary.id] ?? [], arena: &page.bytes)
+          if let last = Last(entry, row: index) { lasts.append(last) }
         }
         page.rows.append(row)
       }
