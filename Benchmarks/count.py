@@ -20,8 +20,8 @@ import rows as bench
 
 SIZE = bench.Size(20_000, 20)
 CACHE_KIB = 16_384
-FIGURES = ["warm", "spread", "window", "jump", "list", "cold", "live_normal", "live_screen",
-           "deletes", "ingest"]
+READS = ["warm", "spread", "window", "jump", "scroll", "list"]
+FIGURES = [*READS, "cold", "live_normal", "live_screen", "deletes", "ingest"]
 # What plain SQLite has not.
 OWN = {"window", "live_screen"}
 KEPT = bench.HERE / "counts.json"
@@ -53,7 +53,7 @@ def command(folder, name, file, figure):
     if name == "storage":
         given += ["", str(bench.OUT / "schema.sql")]
     given += [str(SIZE.messages), str(SIZE.conversations), str(CACHE_KIB)]
-    return given + (["count", figure] if figure in FIGURES[:5] else [figure])
+    return given + (["count", figure] if figure in READS else [figure])
 
 
 def count(folder, name, figure):

@@ -427,6 +427,7 @@ static int counted(const char *figure, uint64_t total, uint32_t conversations, u
   if (strcmp(figure, "warm") == 0) windows(1, count, figure);
   else if (strcmp(figure, "spread") == 0) windows(conversations, count, figure);
   else if (strcmp(figure, "jump") == 0) jumps(total, conversations, count);
+  else if (strcmp(figure, "scroll") == 0) scroll(20 * count);
   else if (strcmp(figure, "list") == 0) list(count);
   else return 0;
   return 1;

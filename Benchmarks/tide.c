@@ -438,6 +438,7 @@ static int counted(const char *figure, uint32_t count) {
   else if (strcmp(figure, "spread") == 0) windows(server.conversations, count, figure);
   else if (strcmp(figure, "window") == 0) open_windows(count);
   else if (strcmp(figure, "jump") == 0) jumps(count);
+  else if (strcmp(figure, "scroll") == 0) scroll(20 * count);
   else if (strcmp(figure, "list") == 0) list(count);
   else return 0;
   return 1;

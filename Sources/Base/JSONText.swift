@@ -48,10 +48,13 @@ package func appendQuoted(_ text: [UInt8], to json: inout [UInt8]) {
 /// A surrogate without its other half becomes U+FFFD, and is reported, since two
 /// different texts become one by it.
 package func unescape(_ raw: ArraySlice<UInt8>) -> (text: [UInt8], repaired: Bool) {
+  // Most strings have no escape.
+  guard let first = raw.firstIndex(of: backslash) else { return (Array(raw), false) }
   var text: [UInt8] = []
   text.reserveCapacity(raw.count)
+  text += raw[..<first]
   var repaired = false
-  var at = raw.startIndex
+  var at = first
   while at < raw.endIndex {
     let byte = raw[at]
     at += 1

@@ -17,12 +17,15 @@ package struct Highlights: Equatable, Sendable {
 
   /// The same with a tokenizer of texts that keeps its room for the next one.
   package init(_ text: Span<UInt8>, _ query: Query, _ tokenizer: inout Tokenizer) {
-    tokenizer.reset()
-    tokenizer.run(text, atLeast: .max)
-    let places = TokenPlaces(
-      tokenizer.list, phrases: query.pieces.contains { $0.tokens.count != 1 })
     var found: [Range<Int>] = []
-    for piece in query.pieces { places.find(piece) { found.append($0) } }
+    if let scan = WordScan(query) {
+      scan.find(text, &tokenizer) { found.append($0) }
+    } else {
+      tokenizer.reset()
+      tokenizer.run(text, atLeast: .max)
+      let places = TokenPlaces(tokenizer.list)
+      for piece in query.pieces { places.find(piece) { found.append($0) } }
+    }
     if found.isEmpty { return }
     found.sort { ($0.lowerBound, $0.upperBound) < ($1.lowerBound, $1.upperBound) }
     for range in found {

@@ -98,7 +98,7 @@ private struct MemberReader {
     case UInt8(ascii: "{"):
       var found = [Range<Int>?](repeating: nil, count: names.count)
       let isObject = object { name, value in
-        guard let index = names.firstIndex(of: name) else { return }
+        guard let index = names.firstIndex(where: name.elementsEqual) else { return }
         // Of members of one name the last one counts.
         found[index] = value
       }
@@ -119,13 +119,13 @@ private struct MemberReader {
     guard peek == UInt8(ascii: "{") else { return false }
     let bytes = bytes
     let isObject = object { member, value in
-      if member == name { found = !bytes[value].elementsEqual(Self.null) }
+      if member.elementsEqual(name) { found = !bytes[value].elementsEqual(Self.null) }
     }
     return isObject && found
   }
 
   /// Calls with the name and the bytes of each member; false where it is no object.
-  private mutating func object(_ member: ([UInt8], Range<Int>) -> Void) -> Bool {
+  private mutating func object(_ member: (ArraySlice<UInt8>, Range<Int>) -> Void) -> Bool {
     at &+= 1
     skipSpaces()
     if take(UInt8(ascii: "}")) { return true }
@@ -136,7 +136,9 @@ private struct MemberReader {
       guard take(UInt8(ascii: ":")) else { return false }
       skipSpaces()
       guard let value = value() else { return false }
-      member(unescape(bytes[name]).text, value)
+      let written = bytes[name]
+      let isEscaped = written.contains(UInt8(ascii: "\\"))
+      member(isEscaped ? unescape(written).text[...] : written, value)
       skipSpaces()
       if take(UInt8(ascii: "}")) { return true }
       guard take(UInt8(ascii: ",")) else { return false }

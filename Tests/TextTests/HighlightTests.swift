@@ -63,3 +63,53 @@ private func marked(_ text: String, _ query: String) -> String {
     #expect(found.utf16.map { String(decoding: units[$0], as: UTF16.self) } == ["foo"])
   }
 }
+
+/// Characters that make parts of a text special: what ends words, composes, folds, is one token or
+/// several.
+private let pieces: [[UInt8]] =
+  [
+    "a", "B", "h", "o", "j", "N", "y", "1", " ", " ", ".", "#", "*", "\"", "-", "_", "é", "ý",
+    "e\u{301}", "\u{301}", "\u{338}", "ß", "ﬃ", "–", "你", "好", "ね", "👍🏽", "👨‍👩‍👧", "\u{FE0F}",
+    "\u{20E3}", "1\u{FE0F}\u{20E3}", "#\u{20E3}", "\u{AD}", "\u{200D}", "й", "и\u{306}", "İ",
+    "\u{212A}", "\u{345}", "α", "㍿", "각", "\u{1100}\u{1161}", "ｈ", "١", "مُ", "🇨🇿", "²", "¾",
+  ].map { Array($0.utf8) } + [[0xFF], [0xE2, 0x82], [0xED, 0xA0, 0x80]]
+
+extension HighlightTests {
+  /// Protects: which parts of a text are cut into tokens changes no mark. A phrase that no text has
+  /// makes all of it be cut.
+  @Test(arguments: 0..<8)
+  func partsAreAsTheWhole(_ seed: UInt64) {
+    var state = seed &+ 1
+    func draw(_ count: Int) -> Int {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return Int(state >> 33) % count
+    }
+    func bytes(_ count: Int) -> [UInt8] { (0..<count).flatMap { _ in pieces[draw(pieces.count)] } }
+    var marked = 0
+    for _ in 0..<4_000 {
+      let text = bytes(draw(24))
+      // What the text has is mostly asked.
+      let from = draw(text.count + 1)
+      let part = text[from..<min(text.count, from + 1 + draw(6))].filter { $0 != 0x22 }
+      let asked = draw(4) == 0 ? bytes(1 + draw(3)).filter { $0 != 0x22 } : Array(part)
+      let query = draw(2) == 0 ? asked : bytes(1).filter { $0 != 0x22 } + [0x20] + asked
+      let whole = Array("\"qz qz\" ".utf8) + query
+      let found = Highlights(text.span, Query(query.span, prefixes: .common))
+      let cut = Highlights(text.span, Query(whole.span, prefixes: .common))
+      #expect(found == cut, "\(text) \(query)")
+      marked += found.utf8.count
+    }
+    #expect(marked > 500)
+  }
+
+  /// Protects: of a word that is longer than a token the first letters are compared, and a long
+  /// beginning is found as the index has it.
+  @Test func longWords() {
+    let long = String(repeating: "ab", count: 60)
+    #expect(marked("\(long) x", "\(long).") == "[\(long)] x")
+    #expect(marked("\(long)c x", "\(long).") == "[\(long)c] x")
+    #expect(marked("\(long)é", "\(long).") == "[\(long)é]")
+    #expect(marked("abab \(long)", "abab.") == "[abab] \(long)")
+    #expect(marked("abab \(long)", "abab") == "[abab] [\(long)]")
+  }
+}

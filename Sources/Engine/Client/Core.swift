@@ -247,7 +247,7 @@ final class Core: Sendable {
     let board = try board()
     do throws(Failure) {
       let look = { (rx: ReadTransaction) throws(Failure) in
-        try body(Reading(rx, fresh: board.fresh, permille: board.permille, scheme: board.scheme))
+        try body(Reading(rx, board))
       }
       if takesLong { return try board.store.readBeside(failure: { Failure($0) }, look) }
       return try board.store.read(failure: { Failure($0) }, look)
@@ -256,26 +256,15 @@ final class Core: Sendable {
     }
   }
 
-  /// What a read has to know beside the file.
-  private struct Board {
-    var fresh: FreshRanges
-    var permille: [UInt64: UInt32]
-    let scheme: PositionScheme
-    let store: MessageStore
-  }
-
   /// In `reading` it would be there once for each kind of answer, as would what follows.
   @inline(never)
-  private func board() throws(Failure) -> Board {
+  private func board() throws(Failure) -> ReadBoard {
     try ensureOpen()
-    var board = Board(
-      fresh: FreshRanges(), permille: [:], scheme: PositionScheme(config.profile, overlapUs: 0),
-      store: store)
-    snapshot.withLock { snapshot in
-      board.permille = snapshot.permille
-      board.fresh = snapshot.fresh
+    let scheme = PositionScheme(config.profile, overlapUs: 0)
+    return snapshot.withLock { snapshot in
+      ReadBoard(
+        fresh: snapshot.fresh, permille: snapshot.permille, scheme: scheme, store: store)
     }
-    return board
   }
 
   /// Why a read failed. A storage of the host's that is given up is closed.

@@ -21,12 +21,9 @@ extension Reading {
       for (index, cid) in cids.enumerated() {
         var row = ConversationRow()
         row.number = UInt64(clamping: cid)
-        if let record = try rx.conversation(cid: cid) {
-          let entry = try rx.entry(record)
-          if entry.summary.isListed || isNamed {
-            fill(&row, entry: entry, typing: typing[record.id] ?? [], arena: &page.bytes)
-            if let last = Last(entry, row: index) { lasts.append(last) }
-          }
+        if let entry = try rx.entry(cid: cid), entry.summary.isListed || isNamed {
+          fill(&row, entry: entry, typing: typing[entry.summary.id] ?? [], arena: &page.bytes)
+          if let last = Last(entry, row: index) { lasts.append(last) }
         }
         page.rows.append(row)
       }
@@ -65,7 +62,7 @@ extension Reading {
       let bits = RowAnnotator.bits(
         isAboveMarker: last.marker.map { $0 < last.position } ?? true,
         isVerified: last.isVerified,
-        isStale: isForgotten || !fresh[last.cid].holds(last.position))
+        isStale: isForgotten || !fresh(last.cid).holds(last.position))
       page.rows[last.row].last = message
       unsafe found.page.withRows { rows in
         unsafe mark(&rows[message], RowAnnotator.flags(rows[message].rowFlags, bits))

@@ -17,7 +17,7 @@ extension Reading {
       let ends = places.min().flatMap { low in places.max().map { (low, $0) } }
       let marks = try RowAnnotator(
         rx, of: record, spans: record.trusted(try rx.spans(record.cid), rx),
-        fresh: fresh[record.cid],
+        fresh: fresh(record.cid),
         ends: ends)
       page.coverage.staleCount = mark(found, marks) { found.position(at: $0) }
       return page

@@ -88,7 +88,7 @@ extension Reading {
       return Known(name: 0..<0, annotator: nil)
     }
     let annotator = try RowAnnotator(
-      rx, of: record, spans: record.trusted(rx.spans(cid), rx), fresh: fresh[cid], ends: nil)
+      rx, of: record, spans: record.trusted(rx.spans(cid), rx), fresh: fresh(cid), ends: nil)
     return Known(name: page.add(record.id), annotator: annotator)
   }
 }

@@ -9,21 +9,17 @@ internal import Wire
 
 struct Reading {
   let rx: ReadTransaction
-  /// Where all marks were verified on this connection.
-  let fresh: FreshRanges
-  /// By operation, how much of its attachment is uploaded.
-  private let permille: [UInt64: UInt32]
-  let scheme: PositionScheme
+  private let board: ReadBoard
 
-  init(
-    _ rx: ReadTransaction, fresh: FreshRanges, permille: [UInt64: UInt32],
-    scheme: PositionScheme
-  ) {
+  init(_ rx: ReadTransaction, _ board: ReadBoard) {
     self.rx = rx
-    self.permille = permille
-    self.fresh = fresh
-    self.scheme = scheme
+    self.board = board
   }
+
+  var scheme: PositionScheme { board.scheme }
+
+  /// Where all marks of a conversation were verified on this connection.
+  func fresh(_ cid: Int64) -> SpanSet { board.fresh[cid] }
 
   /// Runs something of the store's, with its failures as the engine's.
   func storing<Result>(
@@ -89,7 +85,7 @@ struct Reading {
         of: items, found: try rx.messages(record.cid, keys: items.map(\.position)[...]))
       let ends = items.first.flatMap { first in items.last.map { (first.position, $0.position) } }
       let marks = try RowAnnotator(
-        rx, of: record, spans: spans, fresh: fresh[record.cid], ends: ends)
+        rx, of: record, spans: spans, fresh: fresh(record.cid), ends: ends)
       let stale = mark(found, marks) { items[$0].position }
       unsafe found.withRows { rows in
         for index in rows.indices where items[index].drawnSplit != .none {
@@ -287,7 +283,7 @@ struct Reading {
     var coverage = Coverage(completeness)
     try setGapTimes(&coverage, gaps: completeness.gaps, of: record)
     let marks = try RowAnnotator(
-      rx, of: record, spans: spans, fresh: fresh[record.cid], ends: found.ends)
+      rx, of: record, spans: spans, fresh: fresh(record.cid), ends: found.ends)
     coverage.staleCount = mark(found, marks) { found.position(at: $0) }
     try fill(&coverage, record, first: found.confirmedCount > 0 ? found.ends?.first : nil)
     if descending {
@@ -319,7 +315,7 @@ struct Reading {
   func mark(_ row: inout MessageRow, _ flags: UInt32) {
     row.flags = flags
     if row.operation != 0 {
-      row.uploadPermille = permille[row.operation] ?? 1_000
+      row.uploadPermille = board.permille[row.operation] ?? 1_000
     } else if let number = scheme.sequence(at: row.order) {
       row.sequence = UInt64(clamping: number.value)
     }

@@ -142,6 +142,8 @@ struct ListState: LiveQueryState {
     while true {
       let found = try rx.summaries(after: last, limit: Limits.readRowsMax)
       read += found.count
+      shown.reserveCapacity(shown.count &+ found.count)
+      change.upserted.reserveCapacity(change.upserted.count &+ found.count)
       for summary in found { apply(summary, isTouched: false, &change) }
       guard let cid = found.last?.cid, found.count >= Limits.readRowsMax else { break }
       last = cid
@@ -168,7 +170,7 @@ struct ListState: LiveQueryState {
     }
     for (cid, entries) in changed {
       guard let record = try rx.conversation(cid: cid) else {
-        note(cid, nil)
+        _ = note(cid, nil)
         change.removed.append(UInt64(clamping: cid))
         continue
       }
@@ -199,8 +201,7 @@ struct ListState: LiveQueryState {
   ) {
     let number = UInt64(clamping: summary.cid)
     let now = summary.isListed ? Shown(summary) : nil
-    let isDifferent = shown[summary.cid] != now
-    note(summary.cid, now)
+    let isDifferent = note(summary.cid, now) != now
     guard summary.isListed else {
       change.removed.append(number)
       return
@@ -209,9 +210,16 @@ struct ListState: LiveQueryState {
     if isTouched || isDifferent { change.touched.append(number) }
   }
 
-  private mutating func note(_ cid: Int64, _ new: Shown?) {
+  /// Gives what was shown before.
+  private mutating func note(_ cid: Int64, _ new: Shown?) -> Shown? {
+    let was: Shown?
+    if let new {
+      was = shown.updateValue(new, forKey: cid)
+    } else {
+      was = shown.removeValue(forKey: cid)
+    }
     // What wraps around comes back: the sum of what is there is right again.
-    if let old = shown[cid]?.unread {
+    if let old = was?.unread {
       total &-= old.count
       if !old.isExact { inexact -= 1 }
     }
@@ -219,6 +227,6 @@ struct ListState: LiveQueryState {
       total &+= new.count
       if !new.isExact { inexact += 1 }
     }
-    shown[cid] = new
+    return was
   }
 }

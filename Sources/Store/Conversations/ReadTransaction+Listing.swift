@@ -11,7 +11,7 @@ extension ReadTransaction {
   /// known. They are all that there are between the first and the last, in the order of numbers.
   func prepareSummaries(_ cids: [Int64]) throws(StoreFailure) {
     guard let memo = try known, let first = cids.first, let last = cids.last else { return }
-    let unknown = cids.count { memo.entry($0).summary == nil }
+    let unknown = cids.count { !memo.entry($0).hasSummary }
     guard unknown > cids.count / 8 else { return }
     let row = try connection.statement(Queries.conversation, nil as [UInt8]?, first, last)
     while try row.step() {

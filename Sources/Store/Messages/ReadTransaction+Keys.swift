@@ -106,13 +106,61 @@ extension ReadTransaction {
   package func messages(
     at places: [(cid: Int64, position: Position)]
   ) throws(StoreFailure) -> (page: RowPage, rows: [Int?]) {
-    var page = RowBuilder(places.count, bytesMax: .max)
+    var page = RowBuilder(places.count, room: places.count, bytesMax: .max)
     var rows: [Int?] = []
     rows.reserveCapacity(places.count)
-    for (cid, position) in places {
-      rows.append(try append(to: &page, at: position, in: cid))
+    var left = places[...]
+    while let (cid, position) = left.first {
+      let some = left.prefix(Self.placesAtOnce)
+      if places.count >= Self.placesMany, some.count == Self.placesAtOnce,
+        !some.contains(where: \.position.isPending)
+      {
+        try append(to: &page, &rows, at: some)
+        left.removeFirst(some.count)
+      } else {
+        rows.append(try append(to: &page, at: position, in: cid))
+        left.removeFirst()
+      }
     }
     return (page.page(), rows)
+  }
+
+  /// So many places are read by one statement, where there are many: a statement begun anew gets
+  /// its memory for each column anew. That saves 4.3 of 25 thousand instructions of a list's row,
+  /// and preparing it costs 150 more.
+  private static let placesAtOnce = 8
+  private static let placesMany = 64
+
+  private func append(
+    to page: inout RowBuilder, _ rows: inout [Int?],
+    at places: ArraySlice<(cid: Int64, position: Position)>
+  ) throws(StoreFailure) {
+    let row = try connection.statement(Queries.atEight)
+    var parameters = row.parameters()
+    for (cid, position) in places {
+      parameters.bind(cid)
+      parameters.bind(position.time)
+      parameters.bind(position.key)
+    }
+    try parameters.end()
+    var next = places.startIndex
+    while try row.step() {
+      let cid = row.int(17)
+      // They come in their order, and those that are not seen are left out.
+      while next < places.endIndex, places[next].cid != cid {
+        rows.append(nil)
+        next &+= 1
+      }
+      let index = page.count
+      _ = page.append(row, RowFlags(rawValue: row.int(2)))
+      try lay(over: &page, from: index, in: cid)
+      rows.append(index)
+      next &+= 1
+    }
+    while next < places.endIndex {
+      rows.append(nil)
+      next &+= 1
+    }
   }
 
   /// Appends the message at a place; which row it is, nil where none is seen.

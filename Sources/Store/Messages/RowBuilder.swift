@@ -26,10 +26,12 @@ internal import Timeline
   private var bytes: UnsafeMutableRawPointer
   private let bytesMax: Int
 
-  /// - Parameter limit: rows at most; room is made for those of a screen.
-  init(_ limit: Int, bytesMax: Int = Self.bytesMax) {
+  /// - Parameters:
+  ///   - limit: rows at most.
+  ///   - room: for how many of them room is made at first; mostly for those of a screen.
+  init(_ limit: Int, room: Int = 64, bytesMax: Int = Self.bytesMax) {
     self.bytesMax = bytesMax
-    rowRoom = Swift.max(1, Swift.min(limit, 64))
+    rowRoom = Swift.max(1, Swift.min(limit, room))
     byteRoom = rowRoom * Self.textBytes
     unsafe start = Self.block(rowRoom, bytes: byteRoom)
     unsafe rows = Self.rows(start, rowRoom)

@@ -27,6 +27,16 @@ enum Queries {
       AND flags & 1408 /* RowFlags.hidden */ = 0
     """
 
+  /// The same of eight places.
+  static let atEight: StaticString = """
+    WITH place (c, t, k) AS (VALUES (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?),
+      (?, ?, ?), (?, ?, ?), (?, ?, ?))
+    SELECT number, time, flags, lsn, key, sender, stamp, payload, reply_to, reactions, read_by,
+      rest, sent_us, delivered_by, listened_by, edited_us, client_id, cid
+    FROM place CROSS JOIN message
+    WHERE cid = c AND time = t AND key = k AND flags & 1408 /* RowFlags.hidden */ = 0
+    """
+
   static let one: StaticString = """
     SELECT number, time, flags, lsn, key, sender, stamp, payload, reply_to, reactions, read_by,
       rest, sent_us, delivered_by, listened_by, edited_us, client_id

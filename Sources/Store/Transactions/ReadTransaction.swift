@@ -158,7 +158,8 @@ package class ReadTransaction {
 
   package func conversation(cid: Int64) throws(StoreFailure) -> ConversationRecord? {
     let entry = try known?.entry(cid)
-    if let kept = changedRecord(cid) ?? entry?.record { return kept }
+    if let changed = changedRecord(cid) { return changed }
+    if let kept = entry?.record { return kept }
     let statement = try connection.statement(Queries.conversation, nil as [UInt8]?, cid, cid)
     return try statement.step() ? try conversation(statement) : nil
   }
@@ -376,8 +377,9 @@ package class ReadTransaction {
 
   /// In a write, with what the transaction changed.
   func tally(_ cid: Int64) throws(StoreFailure) -> UnreadCounters {
-    let kept = try known
-    if let tally = changedTally(cid) ?? kept?.entry(cid).tally { return tally }
+    let cache = try known
+    if let changed = changedTally(cid) { return changed }
+    if let kept = cache?.entry(cid).tally { return kept }
     let row = try connection.statement(Queries.conversation, nil as [UInt8]?, cid, cid)
     guard try row.step() else { return UnreadCounters() }
     _ = try conversation(row)

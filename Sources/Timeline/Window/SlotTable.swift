@@ -20,13 +20,19 @@ package struct SlotTable: Sendable {
   }
 
   package mutating func insert(_ slot: Int, _ hash: UInt64, rehash: (Int) -> UInt64) {
-    if (used + 1) * 4 > cells.count * 3 {
-      let old = cells
-      cells = [UInt32](repeating: 0, count: max(16, old.count * 2))
-      for cell in old where cell != 0 { place(cell, rehash(Int(cell) - 1)) }
-    }
+    reserve(used + 1, rehash: rehash)
     place(UInt32(slot) + 1, hash)
     used += 1
+  }
+
+  /// Makes room for so many slots. Whoever knows how many come saves hashing them again.
+  mutating func reserve(_ count: Int, rehash: (Int) -> UInt64) {
+    if count * 4 <= cells.count * 3 { return }
+    let old = cells
+    var room = max(16, old.count * 2)
+    while count * 4 > room * 3 { room *= 2 }
+    cells = [UInt32](repeating: 0, count: room)
+    for cell in old where cell != 0 { place(cell, rehash(Int(cell) - 1)) }
   }
 
   mutating func remove(_ slot: Int, _ hash: UInt64, rehash: (Int) -> UInt64) {

@@ -24,6 +24,8 @@ package struct WindowList: Sendable {
     var item: Item
     var isNew = true
     var isGone = false
+    /// Whether a split lies before it is to be looked at.
+    var isDoubtful = false
   }
 
   package let rowsMax: Int
@@ -72,6 +74,11 @@ extension WindowList {
   /// Where a row stands, nil beyond the ends.
   package func position(ofRow row: Int) -> Position? {
     order.indices.contains(row) ? slots[Int(order[row])].item.position : nil
+  }
+
+  /// The number of a row, 0 beyond the ends.
+  func number(ofRow row: Int) -> UInt64 {
+    order.indices.contains(row) ? slots[Int(order[row])].item.number : 0
   }
 
   /// The items of the rows that exist among `rows`.

@@ -83,6 +83,31 @@ import Timeline
     }
   }
 
+  /// Protects: where places are read by eights, each is given what it would be given alone.
+  @Test func manyPlacesHaveTheMessagesOfEach() throws {
+    let fixture = try Fixture(.memory)
+    var places: [(cid: Int64, position: Position)] = []
+    for number in 1...101 {
+      let cid = try fixture.conversation("c\(number)")
+      let flags: RowFlags = number % 5 == 0 || (40...47).contains(number) ? .control : []
+      try fixture.apply([message("m\(number)", at: Int64(number), flags: flags)], cid)
+      let id = number % 7 == 0 ? "none" : "m\(number)"
+      places.append((cid, number == 70 ? .pending(1) : position(Int64(number), id)))
+    }
+    try fixture.read { rx throws(StoreFailure) in
+      let found = try rx.messages(at: places)
+      var texts: [String?] = []
+      for place in places {
+        let alone = try rx.messages(at: [place]).page
+        texts.append(alone.count == 0 ? nil : text(alone[alone[0].payload]))
+      }
+      let many = found.rows.map { row in row.flatMap { text(found.page[found.page[$0].payload]) } }
+      #expect(many == texts)
+      #expect(many.count == 101)
+      #expect(found.page.count == many.compactMap { $0 }.count && found.page.count > 50)
+    }
+  }
+
   @Test func aDraftIsSeenByWhoHasSeenThatThereIsNone() throws {
     let fixture = try Fixture(.memory)
     let cid = try fixture.conversation()

@@ -169,6 +169,9 @@ import Timeline
     #expect(
       try connection.plan(of: Queries.older).first
         == "SEARCH message USING PRIMARY KEY (cid=? AND (time,key)<(?,?))")
+    #expect(
+      try connection.plan(of: Queries.atEight).last
+        == "SEARCH message USING PRIMARY KEY (cid=? AND time=? AND key=?)")
     for query in [Queries.pinnedOlder, Queries.pinnedNewer] {
       let plan = try connection.plan(of: query).first
       #expect(plan?.contains("INDEX message_pinned (cid=? AND (time,key)") == true)
