@@ -36,7 +36,7 @@ WORDS_MAX = 900
 # salvage, what an asyncio program has to catch, which commits a file lacks, clients that rest, data
 # keys on storages, the failover of a storage, and why a message is not shown.
 HEADER_WORDS_MAX = 19_500
-PAGES_WORDS_MAX = 70_800
+PAGES_WORDS_MAX = 71_000
 # A script writes what is between such comments of a page, and appends the nights.
 WRITTEN = re.compile(r"^<!-- (?!(?:the )?end\b).*? -->\n.*?(?:^<!-- (?:the )?end\b.*? -->$|\Z)",
                      re.MULTILINE | re.DOTALL)

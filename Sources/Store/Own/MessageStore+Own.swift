@@ -32,8 +32,8 @@ extension MessageStore {
     }
   }
 
-  /// Makes it anew from what the main file says. Where that fails what is there stays; nothing is
-  /// appended to it, so the next change tries again.
+  /// Makes it anew from the main file. After a failure the old one stays and nothing is appended to
+  /// it, since it would miss a change; the next change tries again.
   @discardableResult
   func rewriteOwn(_ connection: Connection, _ writer: inout Writer) -> Bool {
     do throws(StoreFailure) {
@@ -42,6 +42,7 @@ extension MessageStore {
       writer.own = index
       return true
     } catch {
+      vault?.leaveOwn()
       return false
     }
   }
@@ -61,12 +62,15 @@ extension MessageStore {
       try Self.named { () throws(VaultFailure) in try file.put(record) }
     }
     try put(OwnKey(kind: .binding, id: 0), OwnUnit.binding(binding))
-    let commit = OwnRecord.commit(counters.lsn, of: index.past.openings)
-    try Self.named { () throws(VaultFailure) in try file.put(commit) }
+    // A file that is cut names no opening, so it adds what it has and removes nothing.
+    let begun = OwnRecord.commit(counters.lsn, of: [])
+    try Self.named { () throws(VaultFailure) in try file.put(begun) }
     try eachOwn(connection, counters) { key, unit throws(StoreFailure) in
       _ = index.take(key, .put(unit))
       try put(key, unit)
     }
+    let commit = OwnRecord.commit(counters.lsn, of: index.past.openings)
+    try Self.named { () throws(VaultFailure) in try file.put(commit) }
     try Self.named { () throws(VaultFailure) in try vault.finishOwn(file) }
     return index
   }
@@ -116,7 +120,8 @@ extension MessageStore {
       let isSame = read.main.map { kept.isSame(as: $0) } ?? false
       let isAsNew = contents.isAsNew(as: writer.counters.own)
       writer.read?.isSame = isSame && isAsNew
-      let isAhead = contents.commit > writer.counters.lsn || writer.counters.lsn == 0
+      let isAhead =
+        contents.isFork || contents.commit > writer.counters.lsn || writer.counters.lsn == 0
       if isSame || !isAsNew && !isAhead { return }
       isBehind.withLock { $0 = true }
       writer.lost = OwnLoss(
@@ -180,23 +185,26 @@ extension MessageStore {
 
   /// Puts back what the file lacks, before all else of a commit.
   func putBack(
-    _ loss: OwnLoss, _ tx: WriteTransaction, _ writer: inout Writer
+    _ loss: OwnLoss, _ tx: WriteTransaction
   ) throws(StoreFailure) {
-    do throws(StoreFailure) {
-      tx.own.putBack = try tx.ownTable.putBack(
-        loss.contents, of: binding, older: loss.older)
-    } catch {
-      // Else no commit would succeed.
-      if error == .damaged { blockOwn(&writer) }
-      throw error
-    }
+    tx.own.putBack = try tx.ownTable.putBack(loss.contents, of: binding, older: loss.older)
+    tx.own.isPutBack = true
   }
 
-  /// The file cannot take what it lacks. That stays beside it, and new work goes behind it.
+  /// The file cannot take what it lacks, and no commit would succeed. That stays beside it, and new
+  /// work goes behind it.
   func blockOwn(_ writer: inout Writer) {
+    guard let loss = writer.lost, !loss.isBlocked else { return }
     writer.lost?.isBlocked = true
-    writer.own = writer.lost?.kept
-    if writer.own == nil { vault?.leaveOwn() }
+    writer.own = loss.kept
+    guard let vault, writer.own != nil else {
+      self.vault?.leaveOwn()
+      return
+    }
+    if loss.older != nil { return }
+    do throws(VaultFailure) { try vault.appendOwn(OwnRecord.fork) } catch {
+      writer.own = nil
+    }
   }
 
   /// What the file lacked is committed.
@@ -213,7 +221,9 @@ extension MessageStore {
     let (differing, next) = try writer.withLock {
       (writer) throws(StoreFailure) -> (UInt64, OwnWalk?) in
       let connection = try awake(&writer)
-      guard let own = writer.own, writer.lost == nil else { return (0, nil) }
+      guard let own = writer.own, writer.lost == nil, vault?.hasOwn ?? false else {
+        return (0, nil)
+      }
       return try snapshot(connection, counters: writer.counters, failure: Self.asItIs) {
         rx throws(StoreFailure) in
         try walk.step(rx, own, newest: writer.counters.lastOperation)

@@ -3,7 +3,7 @@
 ///
 /// Rule protected: nothing is sent twice blindly. What may have been sent comes back as one whose
 /// answer was lost with its connection, so it is looked for, or repeated where the server knows a
-/// repetition. What the file has, by number, client id or message, is not put back.
+/// repetition. What a fork has, by number, client id or message, is not put back.
 internal import Base
 internal import Timeline
 
@@ -112,7 +112,7 @@ struct OwnTable {
       switch key.kind {
       case .draft: try tx.operationTable.setDraft(nil, key.id)
       case .operation: try removeOlder(UInt64(clamping: key.id))
-      case .binding, .commit: break
+      case .binding, .commit, .fork: break
       }
     }
   }

@@ -15,6 +15,8 @@ enum OwnKind: UInt8, Sendable {
   /// The commit that the units behind it are of; its number is in place of an id. Its unit is the
   /// openings of the file that changed own work, the last one in the end.
   case commit = 3
+  /// The main file has gone on without it and could not take what it has, so it still lacks that.
+  case fork = 4
 }
 
 /// Names a unit: by the number of an operation, or that of a conversation here.
@@ -204,6 +206,12 @@ enum OwnRecord {
     for opening in openings { row.bind(opening) }
     var record: [UInt8] = []
     append(OwnKey(kind: .commit, id: Int64(clamping: lsn)), .put(row.packed), to: &record)
+    return record
+  }
+
+  static var fork: [UInt8] {
+    var record: [UInt8] = []
+    append(OwnKey(kind: .fork, id: 0), .removed, to: &record)
     return record
   }
 

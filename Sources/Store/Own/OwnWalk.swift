@@ -50,9 +50,11 @@ struct OwnWalk: Sendable {
         while try row.step() { drafts.append(row.int(0)) }
       }
       for cid in drafts {
+        // An older page may lead in a ring.
+        guard cid > next.after else { return (differing &+ 1, nil) }
+        next.after = cid
         guard let draft = try rx.draft(cid) else { continue }
         try look(OwnKey(kind: .draft, id: cid), try units.unit(of: draft, in: cid), in: cid)
-        next.after = cid
       }
       if drafts.count == Self.rows { return (differing, next) }
       // What was removed of the index is seen where nothing was written meanwhile.
@@ -62,6 +64,7 @@ struct OwnWalk: Sendable {
       return (differing, nil)
     }
     for record in found where record.seq <= next.last {
+      guard Int64(clamping: record.seq) > next.after else { return (differing &+ 1, nil) }
       try look(.operation(record.seq), try units.unit(of: record), in: record.cid)
       next.after = Int64(clamping: record.seq)
     }

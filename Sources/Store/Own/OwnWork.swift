@@ -113,6 +113,7 @@ package struct OwnContents: Sendable {
   /// The last one that changed it.
   private(set) var commit: UInt64 = 0
   private(set) var past = OwnPast()
+  private(set) var isFork = false
 
   mutating func take(record: [UInt8]) {
     OwnRecord.each(in: record) { key, change in
@@ -121,6 +122,7 @@ package struct OwnContents: Sendable {
       case .commit:
         commit = UInt64(clamping: key.id)
         past.take(unit: change.unit)
+      case .fork: isFork = true
       case .operation, .draft:
         units[key] = change.unit
         if case .answered = change { answered[key] = commit }
@@ -131,7 +133,9 @@ package struct OwnContents: Sendable {
   func isOf(_ owner: Schema.Binding) -> Bool { binding == OwnUnit.binding(owner) }
 
   /// All that it has is as new as what `stamp` names, or newer.
-  func isAsNew(as stamp: OwnStamp) -> Bool { past.has(stamp.opening) && stamp.lsn <= commit }
+  func isAsNew(as stamp: OwnStamp) -> Bool {
+    !isFork && past.has(stamp.opening) && stamp.lsn <= commit
+  }
 
   /// No commit behind it is to be older, or to have one of its numbers.
   var floor: OwnFloor {
@@ -168,12 +172,14 @@ struct OwnChanges {
   var erases = false
   /// Operations that the file had lost, and this commit has put back.
   var putBack: [UInt64] = []
+  /// The main file is as new as what lies beside it from this commit on.
+  var isPutBack = false
   /// What the file of own work has; nil where nothing is written to it.
   var index: OwnIndex?
   /// What became of those that are not as the index has them; known at the commit's end.
   private(set) var units: [(key: OwnKey, change: OwnChange)] = []
 
-  var isEmpty: Bool { operations.isEmpty && drafts.isEmpty && !erases }
+  var isEmpty: Bool { operations.isEmpty && drafts.isEmpty && !erases && !isPutBack }
 
   mutating func settle(_ tx: ReadTransaction) throws(StoreFailure) {
     let made = OwnUnits(rx: tx)

@@ -155,11 +155,8 @@ package struct RowCheck: Sendable {
     while try row.step() {
       let key = TableKey(first: row.int(0), second: row.int(1), rest: row.bytes(2))
       if let next, !(next < key) {
-        for cid in [next, key].map({ table.isByConversation ? $0.first : 0 }) where cid != 0 {
-          found.conversations.insert(cid)
-        }
-        found.note(isOfAny: false)
-        // What follows may lead in a ring.
+        // Which others have keys there is not known, and what follows may lead in a ring.
+        found.note(isOfAny: table.isByConversation)
         return skip()
       }
       next = key

@@ -138,6 +138,7 @@ struct SalvagedLogs {
       "DELETE FROM entry WHERE cid = ? AND place > ? AND place < ?", cid, low, high)
     try connection.run(
       "DELETE FROM message WHERE cid = ? AND time > ? AND time < ?", cid, low, high)
+    try forgetMarkers(of: cid...cid, above: low, below: high)
     // Its place is in none of the new ranges.
     try connection.run(
       """
@@ -150,6 +151,12 @@ struct SalvagedLogs {
       while try row.step() { ranges.append((row.int(0), row.int(1))) }
     }
     for range in ranges { try cut(cid, range, below: low, above: high) }
+    // The newest ones may be lost: that the present was reached is not known any more.
+    try connection.run(
+      """
+      UPDATE conversation SET fetch_us = NULL, fetch_text = NULL WHERE cid = ?1
+        AND NOT EXISTS (SELECT 1 FROM entry AS e WHERE e.cid = ?1 AND e.place >= ?2)
+      """, cid, high)
     try SalvagedLogs.count(cid...cid, connection)
   }
 
@@ -208,13 +215,26 @@ struct SalvagedLogs {
         contradictions = 0, step_us = 0
       WHERE cid BETWEEN ? AND ?
       """, low, high)
+    try forgetMarkers(of: cids, above: .min, below: .max)
+  }
+
+  /// Markers between these places keep their message alone, which gets a new place.
+  private func forgetMarkers(
+    of cids: ClosedRange<Int64>, above low: Int64, below high: Int64
+  ) throws(StoreFailure) {
+    let (first, last) = (cids.lowerBound, cids.upperBound)
     try connection.run(
       """
-      UPDATE conversation SET told_time = NULL, told_id = NULL, read_time = NULL, read_id = NULL,
+      UPDATE conversation SET read_time = NULL, read_id = NULL,
         read_named = coalesce(read_named, nullif(
           iif(read_id >= x'01' AND read_id < x'F8', read_id, substr(read_id, 5)), x''))
-      WHERE cid BETWEEN ? AND ? AND (read_time IS NOT NULL OR told_time IS NOT NULL)
-      """, low, high)
+      WHERE cid BETWEEN ? AND ? AND read_time > ? AND read_time < ?
+      """, first, last, low, high)
+    try connection.run(
+      """
+      UPDATE conversation SET told_time = NULL, told_id = NULL
+      WHERE cid BETWEEN ? AND ? AND told_time > ? AND told_time < ?
+      """, first, last, low, high)
   }
 
   /// Counts what is unread of the rows that are there.

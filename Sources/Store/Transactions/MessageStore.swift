@@ -260,7 +260,7 @@ package final class MessageStore: Sendable {
       var isWithoutTrace = true
       let result: Result
       do throws(StoreFailure) {
-        if let loss { try putBack(loss, transaction, &writer) }
+        if let loss { try putBack(loss, transaction) }
         if !writer.hasLookedForTrace, rules.traceMax == 0 {
           isWithoutTrace = try transaction.traceTable.drop()
         }
@@ -268,6 +268,7 @@ package final class MessageStore: Sendable {
         writer.counters = try transaction.commit(isRefused: isRefused)
       } catch {
         transaction.abandon()
+        if error == .damaged { blockOwn(&writer) }
         throw error
       }
       writer.hasLookedForTrace = writer.hasLookedForTrace || isWithoutTrace

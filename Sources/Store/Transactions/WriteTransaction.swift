@@ -152,7 +152,7 @@ package final class WriteTransaction: ReadTransaction {
     var changes = own
     try changes.settle(self)
     own = changes
-    if !changes.units.isEmpty {
+    if !changes.units.isEmpty || changes.isPutBack {
       counters.own = OwnStamp(lsn: counters.lsn, opening: counters.opening)
     }
   }

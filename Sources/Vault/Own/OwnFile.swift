@@ -1,8 +1,7 @@
 /// What only this device has, once more: a file of sealed records beside the main file.
 ///
-/// Rule protected: what can be read of it is a start of what was written, in its order. It is not
-/// believed beside a main file that is sound, and nothing fails because of it: a record that could
-/// not be written leaves it closed, until it is made anew.
+/// Rule protected: what can be read of it is a start of what was written, in its order, and nothing
+/// fails because of it: a record that could not be written leaves it closed, until it is made anew.
 package import Base
 internal import CSQLite
 internal import CSodium

@@ -228,6 +228,62 @@ struct OwnLossTests {
     #expect(try store.isKeptTwice())
   }
 
+  /// Protects: one that could not be made anew gets no later records, which would hide what it
+  /// missed.
+  @Test func oneThatMissedAChangeGetsNoMore() throws {
+    let seq = try say("a")
+    try store.syncDurable()
+    disk.failSyncs(true)
+    try fixture.write { tx throws(StoreFailure) in
+      try tx.operationTable.removeOperation(seq)
+      tx.ownTable.noteErased()
+    }
+    disk.failSyncs(false)
+    try draft("later")
+    kill()
+    try fixture.reopen()
+    #expect(try work(store).sends.isEmpty)
+    #expect(try work(store).drafts == ["later"])
+    #expect(try store.isKeptTwice())
+  }
+
+  /// Protects: a start of the file of own work adds what it has, and removes nothing.
+  @Test func oneThatIsCutTakesNothing() throws {
+    for text in ["draft", "newer"] {
+      for number in 0..<Self.rooms {
+        let body = "\(text) of \(number) " + String(repeating: "word ", count: 1_000)
+        try draft(body, in: try fixture.conversation("room\(number)"))
+      }
+    }
+    try fixture.reopen()
+    let size = try #require(content(ownPath)).count
+    // It is made anew in several frames.
+    #expect((200_000..<300_000).contains(size))
+    for place in stride(from: 10_000, to: size, by: 37_000) {
+      for isCut in [true, false] {
+        store.close()
+        var own = try #require(content(ownPath))
+        if isCut { own.removeSubrange(place...) } else { own[place] ^= 1 }
+        try put(own, at: ownPath)
+        try fixture.reopen()
+        let drafts = try work(store).drafts
+        #expect(drafts.count == Self.rooms && drafts.allSatisfy { $0.hasPrefix("newer of") })
+        #expect(try store.isKeptTwice())
+        #expect(content(ownPath)?.count == size)
+      }
+    }
+  }
+
+  /// Protects: what a fork has and the main file could not take never replaces what that has.
+  @Test func aForkStaysOne() {
+    var fork = OwnContents()
+    fork.take(record: OwnRecord.commit(5, of: [77]))
+    #expect(fork.isAsNew(as: OwnStamp(lsn: 5, opening: 77)) && !fork.isFork)
+    fork.take(record: OwnRecord.fork)
+    fork.take(record: OwnRecord.commit(9, of: [88]))
+    #expect(fork.isFork && !fork.isAsNew(as: OwnStamp(lsn: 9, opening: 88)))
+  }
+
   // MARK: Damage
 
   /// A file whose drafts are many pages, before and after more was done, and the commit of that.

@@ -145,9 +145,8 @@ import Vault
       #expect(try !store.rest())
       #expect(try rx.counts().messages == 20)
     }
-    try store.readBeside(failure: { $0 }) { _ throws(StoreFailure) in
-      #expect(try !store.rest())
-    }
+    let look = { (_: ReadTransaction) throws(StoreFailure) in #expect(try !store.rest()) }
+    try store.readBeside(failure: { $0 }, look)
     #expect(try store.rest())
   }
 
