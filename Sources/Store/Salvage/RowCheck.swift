@@ -171,21 +171,28 @@ package struct RowCheck: Sendable {
   ) throws(StoreFailure) {
     let row = try rx.connection.statement(Queries.messagesToCheck, cid, time, key, Self.rows)
     if counting?.lsn != rx.lsn { counting?.isOfOneState = false }
-    var (next, count) = (stage, 0 as Int64)
+    var count: Int64 = 0
     var ended: [RowCount] = []
+    var last = TableKey(first: cid, second: time, rest: key)
     while try row.step() {
       let cid = row.int(0)
+      let place = TableKey(first: cid, second: row.int(1), rest: row.bytes(2))
+      guard last < place else {
+        // What follows may lead in a ring, and is not looked at.
+        found.note(isOfAny: true)
+        return skip()
+      }
+      last = place
       if row.int(3) == 0 { found.note(in: cid) }
       if counting?.cid != cid {
         if let counting { ended.append(counting) }
         counting = RowCount(cid: cid, lsn: rx.lsn)
       }
       counting?.rows &+= 1
-      next = .messages(cid: cid, time: row.int(1), key: row.bytes(2))
       count &+= 1
     }
     _ = consume row
-    stage = next
+    stage = .messages(cid: last.first, time: last.second, key: last.rest)
     if count < Self.rows {
       if let counting { ended.append(counting) }
       skip()
@@ -202,6 +209,10 @@ package struct RowCheck: Sendable {
     let row = try connection.statement(Queries.numbersToCheck, last, Self.rows)
     var (next, count) = (last, 0 as Int64)
     while try row.step() {
+      guard next < row.int(0) else {
+        found.note(isOfAny: true)
+        return skip()
+      }
       if row.int(1) == 0 { found.note(in: row.int(2)) }
       next = row.int(0)
       count &+= 1

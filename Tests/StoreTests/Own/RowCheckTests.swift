@@ -195,4 +195,47 @@ struct RowCheckTests {
     try fixture.reopen()
     #expect(try found(fixture) > 0)
   }
+
+  /// Protects: the check ends where an older page leads back in its tree, as in a ring.
+  @Test func itEndsBesideOlderPages() throws {
+    let fixture = try Fixture(.file)
+    let cid = try fixture.conversation()
+    func content() throws -> Data { try Data(contentsOf: URL(fileURLWithPath: fixture.path)) }
+    try fixture.apply((0..<5_000).map { message("m\($0)", at: Int64($0) + 5) }, cid)
+    fixture.store.close()
+    let older = try content()
+    try fixture.reopen()
+    // Their pages are those of later rows.
+    try fixture.write { tx throws(StoreFailure) in
+      try tx.connection.execute("DELETE FROM message")
+      try tx.connection.execute("UPDATE conversation SET message_count = 0")
+    }
+    try fixture.apply((5_000..<9_990).map { message("m\($0)", at: Int64($0) + 5) }, cid)
+    fixture.store.close()
+    let whole = try content()
+    try fixture.reopen()
+    let kinds = try {
+      let reader = try #require(fixture.store.vault).pages()
+      return try (1...reader.count).map { try reader.page($0)?.first ?? 0 }
+    }()
+    fixture.store.close()
+    var tried = 0
+    for page in kinds.indices where page > 5 && kinds[page] == 10 && page < older.count / 4096 - 2 {
+      let place = 8192 + page * 4096..<8192 + (page + 1) * 4096
+      if older[place] == whole[place] { continue }
+      var harmed = whole
+      harmed.replaceSubrange(place, with: older[place])
+      try harmed.write(to: URL(fileURLWithPath: fixture.path))
+      try fixture.reopen()
+      var check = RowCheck()
+      var steps = 0
+      while steps < 300, try !fixture.store.step(&check) { steps += 1 }
+      #expect(steps < 300, "page \(page)")
+      tried += 1
+      fixture.store.close()
+    }
+    #expect(tried > 20)
+    try whole.write(to: URL(fileURLWithPath: fixture.path))
+    try fixture.reopen()
+  }
 }
